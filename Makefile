@@ -1,0 +1,47 @@
+# Everything a contributor runs. `make help` lists the targets.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help setup demo check test test-slow nightly bench studio size clean
+
+help:            ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	@touch $@
+
+setup: $(STAMP)  ## a virtual environment with everything in it
+
+demo: setup      ## watch a small attention model learn, in this terminal
+	$(BIN)/regard demo
+
+check: setup     ## format, lint, types, import order
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: setup      ## the fast tests
+	$(BIN)/pytest -q -n 2
+
+test-slow: setup ## learning, long searches, many kills: minutes
+	$(BIN)/pytest -q -m slow
+
+nightly: setup   ## everything, with the long settings
+	REGARD_LONG=1 $(BIN)/pytest -q -m "slow or not slow"
+
+bench: setup     ## measurements against peers, each a ratio in one run
+	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+studio: setup    ## the browser studio
+	$(BIN)/regard studio
+
+size: setup      ## lines a file and a function
+	@$(BIN)/python -m tests.house.size
+
+clean:           ## remove what was built
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,164 @@
+"""Settings <-> TOML, strict: an unknown key is an error that names its path and the nearest right word."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from regard.errors import UsageError, nearest
+
+S = TypeVar("S", bound="Settings")
+
+
+class Settings(BaseModel):
+    """A frozen group of settings: values that print themselves, compare, and refuse unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+
+def parse(kind: type[S], tree: Mapping[str, Any], where: str = "settings") -> S:
+    """Turn a nested dict into settings; every fault is listed with its dotted path."""
+    try:
+        return kind.model_validate(dict(tree))
+    except ValidationError as fault:
+        lines = [_explain(kind, one) for one in fault.errors()]
+        raise UsageError("; ".join(lines), where=where, remedy=_remedy(lines)) from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """One TOML file as a nested dict."""
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        raise UsageError(f"there is no settings file {path}", where=str(path)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise UsageError(f"this is not TOML: {fault}", where=str(path)) from None
+
+
+def overlay(tree: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
+    """Apply `a.b=c` changes to a nested dict; the right side is TOML, or else plain text."""
+    result: dict[str, Any] = json.loads(json.dumps(tree))
+    for change in changes:
+        path, equals, text = change.partition("=")
+        if not equals or not path.strip():
+            raise UsageError(
+                f"'{change}' is not a setting", where="--set", remedy="write it as a.b=value"
+            )
+        *parents, last = path.strip().split(".")
+        branch = result
+        for parent in parents:
+            branch = branch.setdefault(parent, {})
+            if not isinstance(branch, dict):
+                raise UsageError(f"{path}: '{parent}' is a value, not a group", where="--set")
+        branch[last] = _value(text.strip())
+    return result
+
+
+def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Two nested dicts as one; where both speak, `over` is right."""
+    result = dict(under)
+    for key, value in over.items():
+        below = result.get(key)
+        both = isinstance(value, Mapping) and isinstance(below, Mapping)
+        # A different `kind` is a different group: its old companions do not carry over.
+        if both and value.get("kind", below.get("kind")) == below.get("kind"):  # type: ignore[union-attr]
+            result[key] = merge(below, value)  # type: ignore[arg-type]
+        else:
+            result[key] = value
+    return result
+
+
+def to_toml(settings: Settings) -> str:
+    """Settings as TOML text that `parse` reads back to an equal value."""
+    lines: list[str] = []
+    _write_table(settings.model_dump(mode="json"), (), lines)
+    return "\n".join(lines).strip() + "\n"
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _write_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
+    groups = {key: value for key, value in table.items() if isinstance(value, dict)}
+    plain = {key: value for key, value in table.items() if key not in groups}
+    if path and (plain or not groups):
+        lines += ["", f"[{'.'.join(_key(part) for part in path)}]"]
+    lines += [f"{_key(key)} = {_literal(value)}" for key, value in plain.items() if value is not None]
+    for key, value in groups.items():
+        _write_table(value, (*path, key), lines)
+
+
+def _key(key: str) -> str:
+    return key if key.replace("-", "").replace("_", "").isalnum() and key.isascii() else json.dumps(key)
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        # JSON's escapes are TOML's, but for DEL, which TOML wants written out.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_literal(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(k)} = {_literal(v)}" for k, v in value.items()) + "}"
+    return str(value)
+
+
+def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:
+    location = [str(part) for part in fault["loc"]]
+    # A discriminated union puts the tag into the path; a person did not write it there.
+    groups, shown = _walk(kind, location)
+    path = ".".join(shown)
+    match fault["type"]:
+        case "extra_forbidden":
+            known = {name for group in groups for name in group.model_fields}
+            return f"{path}: no such setting; {nearest(location[-1], known)}"
+        case "union_tag_invalid" | "union_tag_not_found":
+            return f"{path}: {fault['msg']}"
+        case "missing":
+            return f"{path}: missing"
+        case _:
+            return f"{path}: {fault['msg']}, not {fault.get('input')!r}"
+
+
+def _remedy(lines: list[str]) -> str:
+    return "`regard config PRESET` shows every setting" if any("no such" in x for x in lines) else ""
+
+
+def _walk(kind: type[Settings], location: list[str]) -> tuple[list[type[Settings]], list[str]]:
+    """The settings groups at the end of a path, and the path without union tags."""
+    groups: list[type[Settings]] = [kind]
+    shown: list[str] = []
+    for part in location[:-1]:
+        found = [g.model_fields[part].annotation for g in groups if part in g.model_fields]
+        if found:
+            shown.append(part)
+            groups = [g for annotation in found for g in _groups(annotation)]
+        else:
+            tagged = [g for g in groups if part in _tags(g)]
+            groups = tagged or groups
+            if not tagged:
+                shown.append(part)
+    return groups, [*shown, *location[-1:]] if location else shown
+
+
+def _groups(annotation: Any) -> list[type[Settings]]:
+    if isinstance(annotation, type) and get_origin(annotation) is None:
+        return [annotation] if issubclass(annotation, Settings) else []
+    return [group for inner in get_args(annotation) for group in _groups(inner)]
+
+
+def _tags(group: type[Settings]) -> tuple[Any, ...]:
+    field = group.model_fields.get("kind")
+    return get_args(field.annotation) if field is not None else ()
