@@ -93,13 +93,19 @@ def _write_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[st
     plain = {key: value for key, value in table.items() if key not in groups}
     if path and (plain or not groups):
         lines += ["", f"[{'.'.join(_key(part) for part in path)}]"]
-    lines += [f"{_key(key)} = {_literal(value)}" for key, value in plain.items() if value is not None]
+    lines += [
+        f"{_key(key)} = {_literal(value)}" for key, value in plain.items() if value is not None
+    ]
     for key, value in groups.items():
         _write_table(value, (*path, key), lines)
 
 
 def _key(key: str) -> str:
-    return key if key.replace("-", "").replace("_", "").isalnum() and key.isascii() else json.dumps(key)
+    return (
+        key
+        if key.replace("-", "").replace("_", "").isalnum() and key.isascii()
+        else json.dumps(key)
+    )
 
 
 def _literal(value: Any) -> str:
@@ -133,7 +139,9 @@ def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:
 
 
 def _remedy(lines: list[str]) -> str:
-    return "`regard config PRESET` shows every setting" if any("no such" in x for x in lines) else ""
+    return (
+        "`regard config PRESET` shows every setting" if any("no such" in x for x in lines) else ""
+    )
 
 
 def _walk(kind: type[Settings], location: list[str]) -> tuple[list[type[Settings]], list[str]]:

@@ -1,0 +1,90 @@
+"""The heart: how a query reads a memory.
+
+context_i = sum_j normalise(score(q_i, k_j))_j v_j over the keys that a mask allows: a file a choice.
+"""
+
+from regard.attention.attention import Aligned, Attention
+from regard.attention.choose import (
+    NORMALISERS,
+    SCORES,
+    NormaliserName,
+    ScoreName,
+    make_normaliser,
+    make_score,
+)
+from regard.attention.functional import align, attend
+from regard.attention.heads import Heads
+from regard.attention.mask import Both, Causal, Given, GlobalWindow, Mask, Padding, Strided, Window
+from regard.attention.memory import Memory
+from regard.attention.normalise import (
+    Entmax15,
+    Gumbel,
+    Hard,
+    Normaliser,
+    Proportional,
+    Relu,
+    Sigmoid,
+    Softmax,
+    Sparsemax,
+)
+from regard.attention.position import Added, Alibi, Bias, Learned, Rotary, Sinusoidal, sinusoid
+from regard.attention.score import (
+    Additive,
+    Cosine,
+    Dot,
+    FeatureMap,
+    General,
+    Location,
+    ScaledDot,
+    Score,
+)
+from regard.attention.watch import Seen, watch
+
+__all__ = [
+    "NORMALISERS",
+    "SCORES",
+    "Added",
+    "Additive",
+    "Alibi",
+    "Aligned",
+    "Attention",
+    "Bias",
+    "Both",
+    "Causal",
+    "Cosine",
+    "Dot",
+    "Entmax15",
+    "FeatureMap",
+    "General",
+    "Given",
+    "GlobalWindow",
+    "Gumbel",
+    "Hard",
+    "Heads",
+    "Learned",
+    "Location",
+    "Mask",
+    "Memory",
+    "Normaliser",
+    "NormaliserName",
+    "Padding",
+    "Proportional",
+    "Relu",
+    "Rotary",
+    "ScaledDot",
+    "Score",
+    "ScoreName",
+    "Seen",
+    "Sigmoid",
+    "Sinusoidal",
+    "Softmax",
+    "Sparsemax",
+    "Strided",
+    "Window",
+    "align",
+    "attend",
+    "make_normaliser",
+    "make_score",
+    "sinusoid",
+    "watch",
+]

@@ -1,0 +1,119 @@
+"""Attention is one thing: context_i = sum_j normalise(score(q_i, k_j))_j v_j, over the keys a mask allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.attention import kernels
+from regard.attention.mask import Mask, as_mask
+from regard.attention.memory import Memory, without_void
+from regard.attention.normalise import Normaliser
+from regard.attention.position import Bias
+from regard.attention.score import Score
+from regard.errors import UsageError
+
+Query = Float[Tensor, "batch heads query query_width"]
+Context = Float[Tensor, "batch heads query value_width"]
+
+Watcher = Callable[["Aligned"], Tensor | None]
+
+
+@final
+class Attention(nn.Module):
+    """A score and a normaliser; where queries and keys come from is the caller's choice.
+
+    Unwatched, the fastest kernel that is equal to the formula runs. `watch` sets `watcher`, which sees every
+    alignment, and may return other weights to use instead.
+    """
+
+    def __init__(
+        self,
+        score: Score,
+        normaliser: Normaliser,
+        *,
+        bias: Bias | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.score = score
+        self.normaliser = normaliser
+        self.bias = bias
+        self.dropout = dropout
+        self.watcher: Watcher | None = None
+
+    def remember(
+        self,
+        key: Float[Tensor, "batch heads key key_width"],
+        value: Float[Tensor, "batch heads key value_width"],
+        mask: Mask | None = None,
+        first: int = 0,
+    ) -> Memory:
+        """Make keys and values ready to be attended to; the work that needs no query is done here, once."""
+        if key.shape[:3] != value.shape[:3]:
+            raise UsageError(
+                f"every key needs one value: key is {tuple(key.shape)}, value is {tuple(value.shape)}",
+                where="value",
+                remedy="(batch, heads, key) must be the same for both",
+            )
+        mask = as_mask(mask)
+        key = self.score.prepare(without_void(key, mask), first)
+        return Memory(key, without_void(value, mask), mask)
+
+    def align(self, query: Query, memory: Memory) -> Aligned:
+        """All that this query and this memory work out, worked out when looked at."""
+        return Aligned(query, memory.seen(), self)
+
+    def forward(self, query: Query, memory: Memory) -> Context:
+        """The context: what each query read."""
+        if self.watcher is None:
+            return kernels.attend(self, query, memory.seen())
+        aligned = self.align(query, memory)
+        edited = self.watcher(aligned)
+        if edited is not None:
+            return edited @ aligned.memory.value
+        if self.normaliser.is_random:
+            return aligned.weights @ aligned.memory.value
+        return kernels.attend(self, query, aligned.memory)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """What one attention worked out: query, memory and, when looked at, scores, weights and contributions."""
+
+    query: Query
+    memory: Memory
+    attention: Attention
+
+    @cached_property
+    def allowed(self) -> Tensor | None:
+        """True where a query may see a key; None when it may see all."""
+        return self.memory.allowed(self.query.shape[2])
+
+    @cached_property
+    def scores(self) -> Float[Tensor, "batch heads query key"]:
+        """How well each query matches each key; -inf where it may not look."""
+        scores = kernels.scores(self.attention, self.query, self.memory)
+        return scores if self.allowed is None else scores.masked_fill(~self.allowed, -torch.inf)
+
+    @cached_property
+    def weights(self) -> Float[Tensor, "batch heads query key"]:
+        """How each query shared its attention; never negative, 0 where it may not look."""
+        return self.attention.normaliser(self.scores, self.allowed)
+
+    @property
+    def contributions(self) -> Float[Tensor, "batch heads query key neuron"]:
+        """What each neuron added to each score: the neuron view."""
+        return self.attention.score.contributions(self.query, self.memory.key)
+
+    @property
+    def context(self) -> Context:
+        """The weighted sum of the values."""
+        return self.weights @ self.memory.value

@@ -1,0 +1,96 @@
+"""The closed sets: every score and normaliser by its one-word name."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from regard.attention.normalise import (
+    Entmax15,
+    Gumbel,
+    Hard,
+    Normaliser,
+    Proportional,
+    Relu,
+    Sigmoid,
+    Softmax,
+    Sparsemax,
+)
+from regard.attention.score import (
+    Additive,
+    Cosine,
+    Dot,
+    FeatureMap,
+    General,
+    Location,
+    ScaledDot,
+    Score,
+)
+from regard.errors import UsageError, nearest
+
+ScoreName = Literal["dot", "scaled-dot", "general", "additive", "cosine", "location", "feature-map"]
+NormaliserName = Literal[
+    "softmax", "sparsemax", "entmax-1.5", "relu", "sigmoid", "hard", "gumbel", "proportional"
+]
+SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
+NORMALISERS: tuple[NormaliserName, ...] = get_args(NormaliserName)
+
+
+def make_score(
+    name: str,
+    *,
+    query_width: int,
+    key_width: int,
+    num_heads: int = 1,
+    neurons: int | None = None,
+    max_length: int = 512,
+) -> Score:
+    """A score to learn, for queries and keys of these widths."""
+    if name in ("dot", "scaled-dot", "cosine", "feature-map") and query_width != key_width:
+        raise UsageError(
+            f"the {name} score multiplies query and key neuron by neuron: "
+            f"width {query_width} does not meet width {key_width}",
+            where="score",
+            remedy="make the widths equal, or take general or additive",
+        )
+    match name:
+        case "dot":
+            return Dot()
+        case "scaled-dot":
+            return ScaledDot()
+        case "general":
+            return General(query_width, key_width, num_heads)
+        case "additive":
+            return Additive(query_width, key_width, neurons or query_width, num_heads)
+        case "cosine":
+            return Cosine(sharpness=10.0, learn=True)
+        case "location":
+            return Location(query_width, max_length, num_heads)
+        case "feature-map":
+            return FeatureMap()
+        case _:
+            raise UsageError(f"no score '{name}'", where="score", remedy=nearest(name, SCORES))
+
+
+def make_normaliser(name: str) -> Normaliser:
+    """A normaliser by its name."""
+    match name:
+        case "softmax":
+            return Softmax()
+        case "sparsemax":
+            return Sparsemax()
+        case "entmax-1.5":
+            return Entmax15()
+        case "relu":
+            return Relu()
+        case "sigmoid":
+            return Sigmoid()
+        case "hard":
+            return Hard()
+        case "gumbel":
+            return Gumbel()
+        case "proportional":
+            return Proportional()
+        case _:
+            raise UsageError(
+                f"no normaliser '{name}'", where="normalise", remedy=nearest(name, NORMALISERS)
+            )

@@ -1,0 +1,156 @@
+"""Several attentions side by side, each in a space of its own: Concat(head_1 .. head_h) W^O (L52)."""
+
+from __future__ import annotations
+
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.attention.attention import Attention
+from regard.attention.mask import Mask
+from regard.attention.memory import Memory
+from regard.attention.position import Added, Rotary
+from regard.errors import UsageError
+
+States = Float[Tensor, "batch length width"]
+
+
+@final
+class Heads(nn.Module):
+    """Project, split into heads, attend, gate, merge, project.
+
+    `key_width` and `value_width` are d_k and d_v; heads times width need not be the model's width.
+    `gate` holds one number a head to multiply its context with, or None when all heads are simply open.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        num_heads: int,
+        attention: Attention,
+        *,
+        source_width: int | None = None,
+        key_width: int | None = None,
+        value_width: int | None = None,
+        position: Rotary | Added | None = None,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        key_width = key_width or head_width(width, num_heads)
+        value_width = value_width or key_width
+        source_width = source_width or width
+        self.num_heads, self.key_width, self.value_width = num_heads, key_width, value_width
+        self.query = nn.Linear(width, num_heads * key_width, bias=bias)
+        self.key = nn.Linear(source_width, num_heads * key_width, bias=bias)
+        self.value = nn.Linear(source_width, num_heads * value_width, bias=bias)
+        self.output = nn.Linear(num_heads * value_width, width, bias=bias)
+        self.attention = attention
+        self.position = position
+        self.register_buffer("gate", None)
+        self.gate: Tensor | None
+        for projection in (self.query, self.key, self.value, self.output):
+            nn.init.xavier_uniform_(projection.weight)
+            if bias:
+                nn.init.zeros_(projection.bias)
+
+    def remember(self, source: States, mask: Mask | None = None) -> Memory:
+        """What there is to attend to in these states."""
+        return self.attention.remember(*self._keys_and_values(source, 0), mask)
+
+    def room(self, like: Tensor, batch: int, capacity: int, mask: Mask | None = None) -> Memory:
+        """An empty cache for positions to come."""
+        widths = (self._prepared_width(like), self.value_width)
+        return Memory.room(
+            like, batch=batch, heads=self.num_heads, capacity=capacity, widths=widths, mask=mask
+        )
+
+    def append(self, memory: Memory, source: States) -> Memory:
+        """The cache with these states behind what it holds."""
+        first = memory.filled or 0
+        key, value = self._keys_and_values(source, first)
+        return memory.append(self.attention.score.prepare(key, first), value)
+
+    def forward(self, query: States, memory: Memory) -> States:
+        """What each state reads from the memory."""
+        asked = self._split(self.query(query), self.key_width)
+        asked = self._placed(asked, memory.first, turned=True)
+        context = self.attention(asked, memory)
+        if self.gate is not None:
+            context = context * self.gate.view(-1, 1, 1)
+        return self.output(context.transpose(1, 2).flatten(2))
+
+    def keep(self, heads: list[int]) -> None:
+        """Remove every head but these for real, by slicing the projections."""
+        unknown = [head for head in heads if not 0 <= head < self.num_heads]
+        if unknown or len(set(heads)) < len(heads):
+            raise UsageError(
+                f"heads to keep are distinct numbers in 0..{self.num_heads - 1}, not {heads}",
+                where="Heads.keep",
+            )
+        chosen = torch.tensor(heads, dtype=torch.long, device=self.query.weight.device)
+        for projection, width in (
+            (self.query, self.key_width),
+            (self.key, self.key_width),
+            (self.value, self.value_width),
+        ):
+            _keep_rows(projection, chosen, width)
+        _keep_columns(self.output, chosen, self.value_width)
+        self.attention.score.keep(heads)
+        if self.attention.bias is not None:
+            self.attention.bias.keep(heads)
+        self.gate = None if self.gate is None else self.gate[chosen]
+        self.num_heads = len(heads)
+
+    def _keys_and_values(self, source: Tensor, first: int) -> tuple[Tensor, Tensor]:
+        key = self._split(self.key(source), self.key_width)
+        value = self._split(self.value(source), self.value_width)
+        return self._placed(key, first, turned=True), self._placed(value, first, turned=False)
+
+    def _placed(self, states: Tensor, first: int, *, turned: bool) -> Tensor:
+        """Positions inside the heads: vectors are added to q, k and v (L47), rotation turns q and k."""
+        match self.position:
+            case Added():
+                return self.position(states, first)
+            case Rotary() if turned:
+                return self.position(states, first)
+            case _:
+                return states
+
+    def _split(self, states: Tensor, width: int) -> Float[Tensor, "batch heads length width"]:
+        return states.unflatten(-1, (self.num_heads, width)).transpose(1, 2)
+
+    def _prepared_width(self, like: Tensor) -> int:
+        nothing = like.new_zeros(1, self.num_heads, 0, self.key_width)
+        return self.attention.score.prepare(nothing).shape[-1]
+
+
+def head_width(width: int, num_heads: int) -> int:
+    """Width / heads, when it is whole."""
+    if num_heads < 1 or width % num_heads:
+        raise UsageError(
+            f"width {width} does not divide into {num_heads} heads",
+            where="num_heads",
+            remedy=f"choose one of {_divisors(width)}, or give key_width yourself",
+        )
+    return width // num_heads
+
+
+def _divisors(number: int) -> list[int]:
+    return [n for n in range(1, number + 1) if number % n == 0]
+
+
+def _keep_rows(projection: nn.Linear, heads: Tensor, width: int) -> None:
+    weight = projection.weight.detach().unflatten(0, (-1, width))[heads].flatten(0, 1)
+    projection.weight = nn.Parameter(weight.clone())
+    if projection.bias is not None:
+        bias = projection.bias.detach().unflatten(0, (-1, width))[heads].flatten(0, 1)
+        projection.bias = nn.Parameter(bias.clone())
+    projection.out_features = len(projection.weight)
+
+
+def _keep_columns(projection: nn.Linear, heads: Tensor, width: int) -> None:
+    weight = projection.weight.detach().unflatten(1, (-1, width))[:, heads].flatten(1, 2)
+    projection.weight = nn.Parameter(weight.clone())
+    projection.in_features = projection.weight.shape[1]

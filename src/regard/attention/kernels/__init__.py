@@ -1,0 +1,46 @@
+"""Ways to work out one attention, all equal to the formula, and the one place that chooses among them.
+
+`explicit` forms every score. `fused` hands dot-product scores with softmax to
+`scaled_dot_product_attention`. `flex` uses a structured mask on a GPU without writing it out. `linear`
+never forms scores at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from regard.attention.kernels import explicit, flex, fused, linear
+from regard.attention.kernels.explicit import scores
+from regard.attention.mask import Both, Causal, Mask, Padding
+from regard.attention.memory import Memory
+from regard.attention.normalise import Proportional, Softmax
+from regard.attention.score import DotScore, FeatureMap
+
+if TYPE_CHECKING:
+    from regard.attention.attention import Attention
+
+__all__ = ["attend", "explicit", "flex", "fused", "linear", "scores"]
+
+
+def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
+    """The context of each query, by the fastest kernel that is equal to the formula."""
+    mask = memory.mask
+    mask = mask and mask.reduce(query.shape[2], memory.key.shape[2], memory.first)
+    plain = attention.bias is None
+    match attention.score, attention.normaliser:
+        case FeatureMap(), Proportional() if plain and memory.first == 0 and linear.takes(mask):
+            return linear.attend(attention, query, memory, mask)
+        case DotScore(), Softmax() if query.is_cuda and _is_structured(mask):
+            return flex.attend(attention, query, memory, mask)
+        case DotScore(), Softmax():
+            return fused.attend(attention, query, memory, mask)
+        case _:
+            return explicit.attend(attention, query, memory, mask)
+
+
+def _is_structured(mask: Mask | None) -> bool:
+    """Whether leaving out whole blocks of keys can pay: not for causal and padding alone."""
+    parts = mask.parts if isinstance(mask, Both) else (mask,)
+    return any(not isinstance(part, (Causal, Padding, type(None))) for part in parts)

@@ -1,0 +1,250 @@
+"""Which keys a query may attend to. True = may attend, everywhere in this project.
+
+A mask is a value that knows its structure, so that a kernel can use it without writing it out. Positions
+count from 0; `first` is the position of the first query, which a decoder's cache moves along.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import final
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from regard.errors import UsageError
+
+Allowed = Bool[Tensor, "#batch #heads #query #key"]
+
+
+class Mask(ABC):
+    """Whether query i of a sequence may attend to its key j."""
+
+    @abstractmethod
+    def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        """True where query position `query` may attend to key position `key`; the indices broadcast."""
+
+    def reduce(self, queries: int, keys: int, first: int) -> Mask | None:  # noqa: ARG002
+        """The same mask for this shape, as simple as it can be told; None when it forbids nothing."""
+        return self
+
+    def select(self, rows: Int[Tensor, " rows"]) -> Mask:  # noqa: ARG002
+        """The mask of these rows of the batch."""
+        return self
+
+    def unseen(self, keys: int) -> Bool[Tensor, "#batch key"] | None:  # noqa: ARG002
+        """Keys that no query may attend to, where that is plain to see; their content is void."""
+        return None
+
+    def to_bool(
+        self,
+        queries: int,
+        keys: int,
+        *,
+        batch: int = 1,
+        heads: int = 1,
+        first: int = 0,
+        device: torch.device | None = None,
+    ) -> Allowed:
+        """The mask written out, (batch or 1, heads or 1, query, key)."""
+        allowed = self.allows(
+            torch.arange(batch, device=device).view(-1, 1, 1, 1),
+            torch.arange(heads, device=device).view(1, -1, 1, 1),
+            torch.arange(first, first + queries, device=device).view(1, 1, -1, 1),
+            torch.arange(keys, device=device).view(1, 1, 1, -1),
+        )
+        return allowed.expand(*allowed.shape[:2], queries, keys)
+
+    def __and__(self, other: Mask | None) -> Mask:
+        return self if other is None else Both.of(self, other)
+
+    def __rand__(self, other: Mask | None) -> Mask:
+        return self if other is None else Both.of(other, self)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Padding(Mask):
+    """Row b has `lengths[b]` real keys; what follows is padding (L37)."""
+
+    lengths: Int[Tensor, " batch"]
+
+    def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
+        """J < length of the row."""
+        return key < self.lengths[batch]
+
+    def select(self, rows: Int[Tensor, " rows"]) -> Padding:
+        """The lengths of these rows."""
+        return Padding(self.lengths[rows])
+
+    def unseen(self, keys: int) -> Bool[Tensor, "#batch key"]:
+        """Everything past the row's end."""
+        return torch.arange(keys, device=self.lengths.device) >= self.lengths[:, None]
+
+
+@final
+@dataclass(frozen=True)
+class Causal(Mask):
+    """No looking ahead: j <= i (L36)."""
+
+    def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
+        """J <= i."""
+        return key <= query
+
+    def reduce(self, queries: int, keys: int, first: int) -> Mask | None:  # noqa: ARG002
+        """The newest position alone may see all there is."""
+        return None if first >= keys - 1 else self
+
+
+@final
+@dataclass(frozen=True)
+class Window(Mask):
+    """Only the neighbourhood: i - before <= j <= i + after (L38, L39)."""
+
+    before: int
+    after: int
+
+    def __post_init__(self) -> None:
+        if self.before < 0 or self.after < 0:
+            raise UsageError(f"a window reaches 0 or more positions, not {self}", where="Window")
+
+    def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
+        """I - before <= j <= i + after."""
+        return (key >= query - self.before) & (key <= query + self.after)
+
+    def reduce(self, queries: int, keys: int, first: int) -> Mask | None:
+        """A window as wide as the sequence is no window."""
+        whole = self.before >= first + queries - 1 and self.after >= keys - 1 - first
+        return None if whole else self
+
+
+@final
+@dataclass(frozen=True)
+class Strided(Mask):
+    """The last `stride` positions, and every stride-th before and after (Child 2019)."""
+
+    stride: int
+
+    def __post_init__(self) -> None:
+        if self.stride < 1:
+            raise UsageError(f"a stride is at least 1, not {self.stride}", where="Strided")
+
+    def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
+        """|i - j| < stride, or a whole number of strides."""
+        distance = (query - key).abs()
+        return (distance < self.stride) | (distance % self.stride == 0)
+
+    def reduce(self, queries: int, keys: int, first: int) -> Mask | None:  # noqa: ARG002
+        """With stride 1 everything is near."""
+        return None if self.stride == 1 else self
+
+
+@final
+@dataclass(frozen=True)
+class GlobalWindow(Mask):
+    """A window, and `globals` first positions that see all and are seen by all (Beltagy 2020)."""
+
+    radius: int
+    globals: int = 1
+
+    def __post_init__(self) -> None:
+        if self.radius < 0 or self.globals < 0:
+            raise UsageError(f"radius and globals are 0 or more, not {self}", where="GlobalWindow")
+
+    def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
+        """|i - j| <= radius, or one of them is global."""
+        near = (query - key).abs() <= self.radius
+        return near | (key < self.globals) | (query < self.globals)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Given(Mask):
+    """Any pattern at all, written out as a bool tensor that broadcasts to (batch, heads, query, key)."""
+
+    allowed: Allowed
+
+    def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        """Looked up; an axis of size 1 serves all."""
+        sizes = self.allowed.shape
+        return self.allowed[batch % sizes[0], head % sizes[1], query % sizes[2], key % sizes[3]]
+
+    def select(self, rows: Int[Tensor, " rows"]) -> Given:
+        """The pattern of these rows."""
+        return self if self.allowed.shape[0] == 1 else Given(self.allowed[rows])
+
+    def unseen(self, keys: int) -> Bool[Tensor, "#batch key"]:
+        """Keys that no query and no head may see."""
+        return ~self.allowed.any(dim=(1, 2)).expand(-1, keys)
+
+
+@final
+@dataclass(frozen=True)
+class Both(Mask):
+    """Several masks at once: a key must be allowed by every part."""
+
+    parts: tuple[Mask, ...]
+
+    @classmethod
+    def of(cls, *masks: Mask) -> Both:
+        """Nested conjunctions laid flat."""
+        return cls(
+            tuple(part for m in masks for part in (m.parts if isinstance(m, Both) else (m,)))
+        )
+
+    def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        """All parts agree."""
+        first, *rest = (part.allows(batch, head, query, key) for part in self.parts)
+        for other in rest:
+            first = first & other
+        return first
+
+    def reduce(self, queries: int, keys: int, first: int) -> Mask | None:
+        """Parts that forbid nothing fall away."""
+        parts = [part.reduce(queries, keys, first) for part in self.parts]
+        kept = tuple(part for part in parts if part is not None)
+        if len(kept) <= 1:
+            return kept[0] if kept else None
+        return replace(self, parts=kept)
+
+    def select(self, rows: Int[Tensor, " rows"]) -> Both:
+        """Each part of these rows."""
+        return replace(self, parts=tuple(part.select(rows) for part in self.parts))
+
+    def unseen(self, keys: int) -> Bool[Tensor, "#batch key"] | None:
+        """Unseen by one part is unseen."""
+        found = [part.unseen(keys) for part in self.parts]
+        known = [one for one in found if one is not None]
+        if not known:
+            return None
+        first, *rest = known
+        for other in rest:
+            first = first | other
+        return first
+
+
+def as_mask(mask: Mask | Tensor | None) -> Mask | None:
+    """What a person may pass as a mask: one of ours, a bool tensor, or nothing."""
+    match mask:
+        case None | Mask():
+            return mask
+        case Tensor() if mask.dtype == torch.bool and 2 <= mask.dim() <= 4:
+            return Given(
+                mask.view(*(1,) * (4 - mask.dim()), *mask.shape)
+                if mask.dim() != 3
+                else mask[:, None]
+            )
+        case Tensor():
+            raise UsageError(
+                f"a mask is a bool tensor of 2 to 4 axes, not {mask.dtype} of {tuple(mask.shape)}",
+                where="mask",
+                remedy="True = may attend; write `scores_mask == 0` or `mask.bool()`",
+            )
+        case _:
+            raise UsageError(
+                f"a mask is a regard mask or a bool tensor, not {type(mask).__name__}",
+                where="mask",
+                remedy="for example regard.Causal(), or Padding(lengths) & Window(3, 3)",
+            )

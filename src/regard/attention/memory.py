@@ -1,0 +1,115 @@
+"""What can be attended to: keys, values and the mask over them.
+
+Encoder states, an RNN's annotations and a decoder's cache are all this one type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.attention.mask import Mask
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """Prepared keys and values (batch, heads, key, width), and which query may see which key.
+
+    A cache is a memory with room to grow: `filled` of its positions are real, and `first` is the position
+    of the query that reads it. Its tensors keep their size, so a decoding step has static shapes.
+    """
+
+    key: Float[Tensor, "batch heads key key_width"]
+    value: Float[Tensor, "batch heads key value_width"]
+    mask: Mask | None = None
+    first: int = 0
+    filled: int | None = None
+
+    @classmethod
+    def room(
+        cls,
+        like: Tensor,
+        *,
+        batch: int,
+        heads: int,
+        capacity: int,
+        widths: tuple[int, int],
+        mask: Mask | None = None,
+    ) -> Memory:
+        """An empty cache for `capacity` positions, of the type and on the device of `like`."""
+        key = like.new_zeros(batch, heads, capacity, widths[0])
+        value = like.new_zeros(batch, heads, capacity, widths[1])
+        return cls(key, value, mask, filled=0)
+
+    @property
+    def capacity(self) -> int:
+        """How many positions there is room for."""
+        return self.key.shape[2]
+
+    def append(
+        self,
+        key: Float[Tensor, "batch heads new key_width"],
+        value: Float[Tensor, "batch heads new value_width"],
+    ) -> Memory:
+        """The cache with these positions written behind the filled ones, in place."""
+        start = self.filled or 0
+        end = start + key.shape[2]
+        self.key[:, :, start:end] = key
+        self.value[:, :, start:end] = value
+        return replace(self, first=start, filled=end)
+
+    def seen(self) -> Memory:
+        """The filled part alone."""
+        if self.filled is None or self.filled == self.capacity:
+            return replace(self, filled=None)
+        key, value = self.key[:, :, : self.filled], self.value[:, :, : self.filled]
+        return replace(self, key=key, value=value, filled=None)
+
+    def select(self, rows: Int[Tensor, " rows"]) -> Memory:
+        """The memories of these rows, in this order; only the filled part is copied."""
+        mask = None if self.mask is None else self.mask.select(rows)
+        return replace(
+            self, key=self._rows(self.key, rows), value=self._rows(self.value, rows), mask=mask
+        )
+
+    def _rows(self, tensor: Tensor, rows: Tensor) -> Tensor:
+        if self.filled is None:
+            return tensor.index_select(0, rows)
+        chosen = tensor.new_zeros(len(rows), *tensor.shape[1:])
+        chosen[:, :, : self.filled] = tensor[:, :, : self.filled].index_select(0, rows)
+        return chosen
+
+    def allowed(self, queries: int) -> Tensor | None:
+        """The mask written out for queries that start at `first`; None when all is allowed."""
+        keys = self.key.shape[2]
+        mask = None if self.mask is None else self.mask.reduce(queries, keys, self.first)
+        if mask is None:
+            return None
+        batch, heads = self.key.shape[:2]
+        return mask.to_bool(
+            queries, keys, batch=batch, heads=heads, first=self.first, device=self.key.device
+        )
+
+
+def without_void(tensor: Float[Tensor, "batch heads key width"], mask: Mask | None) -> Tensor:
+    """Zero what no query may see: 0 times NaN is NaN, so a weight of 0 is not enough."""
+    void = None if mask is None else mask.unseen(tensor.shape[2])
+    return tensor if void is None else tensor.masked_fill(void[:, None, :, None], 0.0)
+
+
+def select_rows(tree: object, rows: Int[Tensor, " rows"]) -> object:
+    """Any tree of tensors, memories, tuples and plain values, with these rows of the batch."""
+    match tree:
+        case Memory():
+            return tree.select(rows)
+        case torch.Tensor():
+            return tree.index_select(0, rows)
+        case tuple() | list():
+            return type(tree)(select_rows(leaf, rows) for leaf in tree)
+        case _:
+            return tree

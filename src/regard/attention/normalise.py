@@ -1,0 +1,184 @@
+"""From scores to weights: how a query shares its attention among the keys it may see.
+
+Every normaliser gives 0 to a masked key, and only zeros to a query that may see nothing, with finite
+gradients: masked scores never take part, so not even NaN in them can leak.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, final
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+Scores = Float[Tensor, "batch heads query key"]
+Weights = Float[Tensor, "batch heads query key"]
+Allowed = Bool[Tensor, "#batch #heads #query key"]
+
+
+class Normaliser(nn.Module, ABC):
+    """weights_i = normalise(scores_i) over the allowed keys."""
+
+    sums_to_one: ClassVar[bool] = True
+
+    @property
+    def is_random(self) -> bool:
+        """Whether calling it twice may give two answers."""
+        return False
+
+    @abstractmethod
+    def share(self, scores: Scores, allowed: Allowed) -> Weights:
+        """The weights, where every row has at least one allowed key."""
+
+    def forward(self, scores: Scores, allowed: Allowed | None = None) -> Weights:
+        """Weights over the allowed keys; a row with none of them gets zeros."""
+        if scores.shape[-1] == 0:
+            return scores
+        if allowed is None:
+            return self.share(scores, torch.ones_like(scores[:1, :1, :1], dtype=torch.bool))
+        empty = ~allowed.any(-1, keepdim=True)
+        # An empty row is worked out as if all were allowed, over zeros, then dropped: no NaN is ever formed.
+        finite = scores.masked_fill(~allowed, 0.0)
+        return self.share(finite, allowed | empty).masked_fill(~allowed, 0.0)
+
+
+@final
+class Softmax(Normaliser):
+    """exp(e_j) / sum_l exp(e_l)."""
+
+    def share(self, scores: Scores, allowed: Allowed) -> Weights:
+        """Masked scores are -inf, so that their exponential is exactly 0."""
+        return scores.masked_fill(~allowed, -torch.inf).softmax(-1)
+
+
+@final
+class Sparsemax(Normaliser):
+    """max(0, e_j - tau): the nearest point of the simplex, with true zeros (Martins 2016)."""
+
+    def share(self, scores: Scores, allowed: Allowed) -> Weights:
+        """Tau is worked out over the support, which the sorted scores reveal."""
+        scores = _top_zero(scores, allowed, floor=-2.0)
+        with torch.no_grad():
+            ranked = scores.sort(-1, descending=True).values
+            size = _ranks(scores)
+            support = (1 + size * ranked > ranked.cumsum(-1)).sum(-1, keepdim=True)
+            cut = ranked.gather(-1, support - 1)
+        inside = scores >= cut
+        tau = (torch.where(inside, scores, 0.0).sum(-1, keepdim=True) - 1) / inside.sum(
+            -1, keepdim=True
+        )
+        return torch.where(inside, scores - tau, 0.0).clamp(min=0)
+
+
+@final
+class Entmax15(Normaliser):
+    """max(0, e_j / 2 - tau)^2: between softmax and sparsemax (Peters 2019)."""
+
+    def share(self, scores: Scores, allowed: Allowed) -> Weights:
+        """Given the support, tau solves a quadratic: mean - sqrt((1 - sum of squares) / size)."""
+        halves = _top_zero(scores, allowed, floor=-4.0) / 2
+        with torch.no_grad():
+            ranked = halves.sort(-1, descending=True).values
+            tau = _quadratic_tau(ranked.cumsum(-1), (ranked**2).cumsum(-1), _ranks(halves))
+            support = (tau <= ranked).sum(-1, keepdim=True)
+            cut = ranked.gather(-1, support - 1)
+        inside = halves >= cut
+        chosen = torch.where(inside, halves, 0.0)
+        tau = _quadratic_tau(
+            chosen.sum(-1, keepdim=True),
+            (chosen**2).sum(-1, keepdim=True),
+            inside.sum(-1, keepdim=True),
+        )
+        return torch.where(inside, halves - tau, 0.0).clamp(min=0) ** 2
+
+
+@final
+class Relu(Normaliser):
+    """max(0, e_j) / n, n the keys allowed (Wortsman 2023): a query may also look at nothing."""
+
+    sums_to_one = False
+
+    def share(self, scores: Scores, allowed: Allowed) -> Weights:
+        """Each key on its own: no other key's score matters."""
+        return scores.relu() / _count(scores, allowed)
+
+
+@final
+class Sigmoid(Normaliser):
+    """1 / (1 + n exp(-e_j)), n the keys allowed (Ramapuram 2024): each key on its own, in 0..1."""
+
+    sums_to_one = False
+
+    def share(self, scores: Scores, allowed: Allowed) -> Weights:
+        """The log n keeps the total near 1 at the start of learning."""
+        return torch.sigmoid(scores - _count(scores, allowed).log())
+
+
+@final
+class Hard(Normaliser):
+    """1 for the best key, 0 for the others; gradients flow as if it were softmax (straight through)."""
+
+    def share(self, scores: Scores, allowed: Allowed) -> Weights:
+        """Ties go to the first key."""
+        return _straight_through(scores.masked_fill(~allowed, -torch.inf), temperature=1.0)
+
+
+@final
+class Gumbel(Normaliser):
+    """Hard, with the key drawn by its softmax probability while training (Jang 2017)."""
+
+    def __init__(self, temperature: float = 1.0) -> None:
+        super().__init__()
+        self.temperature = temperature
+
+    @property
+    def is_random(self) -> bool:
+        """Only while training."""
+        return self.training
+
+    def share(self, scores: Scores, allowed: Allowed) -> Weights:
+        """The largest of score + Gumbel noise is a draw from the softmax."""
+        if self.training:
+            uniform = torch.rand_like(scores).clamp(1e-9, 1 - 1e-6)
+            scores = scores - (-uniform.log()).log()
+        return _straight_through(scores.masked_fill(~allowed, -torch.inf), self.temperature)
+
+
+@final
+class Proportional(Normaliser):
+    """e_j / sum_l e_l, for scores that are never negative: what linear attention divides by."""
+
+    def share(self, scores: Scores, allowed: Allowed) -> Weights:
+        """A row whose allowed scores are all 0 looks at nothing."""
+        scores = scores.masked_fill(~allowed, 0.0)
+        total = scores.sum(-1, keepdim=True)
+        return scores / total.masked_fill(total == 0, 1.0)
+
+
+def _count(scores: Scores, allowed: Allowed) -> Float[Tensor, "#batch #heads #query 1"]:
+    return allowed.sum(-1, keepdim=True).to(scores.dtype)
+
+
+def _ranks(scores: Scores) -> Float[Tensor, " key"]:
+    return torch.arange(1, scores.shape[-1] + 1, device=scores.device, dtype=scores.dtype)
+
+
+def _top_zero(scores: Scores, allowed: Allowed, floor: float) -> Scores:
+    """Shift each row so that its best allowed score is 0; what lies below the floor can have no weight."""
+    masked = scores.masked_fill(~allowed, -torch.inf)
+    shifted = scores - masked.amax(-1, keepdim=True).detach()
+    return shifted.masked_fill(~allowed, floor).clamp(min=floor)
+
+
+def _quadratic_tau(total: Tensor, squares: Tensor, size: Tensor) -> Tensor:
+    mean = total / size
+    spread = squares - size * mean**2
+    return mean - ((1 - spread) / size).clamp(min=0).sqrt()
+
+
+def _straight_through(scores: Scores, temperature: float) -> Weights:
+    soft = (scores / temperature).softmax(-1)
+    one_hot = torch.zeros_like(soft).scatter(-1, scores.argmax(-1, keepdim=True), 1.0)
+    return one_hot + (soft - soft.detach())  # the bracket is exactly 0, and carries the gradient

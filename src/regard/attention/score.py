@@ -1,0 +1,188 @@
+"""How well a query matches a key: one number, and always a sum over neurons.
+
+Shapes: query (batch, heads, query, width), key (batch, heads, key, width), scores (batch, heads, query, key).
+Because every score is a sum of contributions, one neuron view serves all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import final
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.errors import UsageError
+
+Query = Float[Tensor, "#batch #heads query query_width"]
+Key = Float[Tensor, "#batch #heads key key_width"]
+Prepared = Float[Tensor, "#batch #heads key prepared_width"]
+Scores = Float[Tensor, "batch heads query key"]
+Contributions = Float[Tensor, "batch heads query key neuron"]
+
+
+class Score(nn.Module, ABC):
+    """e_ij = score(q_i, k_j) = sum over neurons n of contributions(q_i, k_j)_n."""
+
+    def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
+        """The work on keys that no query changes, done once a memory; `first` is their position."""
+        return key
+
+    def adapt(self, query: Query) -> Query:
+        """The work on queries that no key changes."""
+        return query
+
+    @abstractmethod
+    def contributions(self, query: Query, key: Prepared) -> Contributions:
+        """What each neuron adds to each score; `key` is prepared."""
+
+    def forward(self, query: Query, key: Prepared) -> Scores:
+        """The scores themselves; a subclass may know a cheaper way to the same numbers."""
+        return self.contributions(query, key).sum(-1)
+
+    def keep(self, heads: list[int]) -> None:
+        """Forget every head but these."""
+        for name, parameter in list(self.named_parameters(recurse=False)):
+            if parameter.dim() > 1 and parameter.shape[0] > 1:
+                setattr(self, name, nn.Parameter(parameter.detach()[heads].clone()))
+
+
+class DotScore(Score):
+    """A score that is one dot product, of an adapted query and a prepared key: the fused kernels take it."""
+
+    def scale(self, width: int) -> float:  # noqa: ARG002
+        """What the dot product is multiplied by."""
+        return 1.0
+
+    def contributions(self, query: Query, key: Prepared) -> Contributions:
+        """Q' * k', neuron by neuron."""
+        query = self.adapt(query)
+        return query.unsqueeze(-2) * key.unsqueeze(-3) * self.scale(key.shape[-1])
+
+    def forward(self, query: Query, key: Prepared) -> Scores:
+        """The same sum as a matrix product."""
+        return (self.adapt(query) * self.scale(key.shape[-1])) @ key.mT
+
+
+@final
+class Dot(DotScore):
+    """s . h (Luong 2015)."""
+
+
+@final
+class ScaledDot(DotScore):
+    """s . h / sqrt(n) (Vaswani 2017): with unit-variance neurons the score has variance 1, not n."""
+
+    def scale(self, width: int) -> float:
+        """1 / sqrt(n), n the width of a key."""
+        return 1.0 / math.sqrt(width)
+
+
+@final
+class General(DotScore):
+    """s . W h (Luong 2015): query and key may have different widths."""
+
+    def __init__(self, query_width: int, key_width: int, num_heads: int = 1) -> None:
+        super().__init__()
+        self.weight = _weight(num_heads, key_width, query_width)
+
+    def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
+        """W h."""
+        return key @ self.weight
+
+
+@final
+class Cosine(DotScore):
+    """cosine(s, h), times a learned sharpness (Graves 2014 calls it beta, the key strength).
+
+    Without it no weight could exceed another by more than e^2.
+    """
+
+    def __init__(self, sharpness: float = 1.0, learn: bool = False) -> None:
+        super().__init__()
+        log = torch.tensor(math.log(sharpness))
+        self.log_sharpness = nn.Parameter(log) if learn else nn.Buffer(log, persistent=False)
+
+    def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
+        """H / |h|."""
+        return F.normalize(key, dim=-1, eps=1e-8)
+
+    def adapt(self, query: Query) -> Query:
+        """Sharpness times s / |s|."""
+        return F.normalize(query, dim=-1, eps=1e-8) * self.log_sharpness.exp()
+
+
+@final
+class Location(DotScore):
+    """(W s)_j (Luong 2015): the query alone says where to look; the keys only say how many there are.
+
+    Row j of W is a learned key for position j, so this too is a dot product.
+    """
+
+    def __init__(self, query_width: int, max_length: int, num_heads: int = 1) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(
+            torch.randn(num_heads, max_length, query_width) / math.sqrt(query_width)
+        )
+
+    def prepare(self, key: Key, first: int = 0) -> Prepared:
+        """The rows of W for these positions, whatever the keys are."""
+        last, room = first + key.shape[-2], self.weight.shape[1]
+        if last > room:
+            raise UsageError(
+                f"the location score has {room} positions, and position {last - 1} was asked for",
+                where="Location.max_length",
+                remedy="give it a larger max_length, or shorter sequences",
+            )
+        rows = self.weight[:, first:last]
+        return rows.expand(key.shape[0], key.shape[1], -1, -1).to(key.dtype)
+
+
+@final
+class Additive(Score):
+    """v . tanh(W s + U h) (Bahdanau 2015; Luong's "concat" with W_a = [W U])."""
+
+    def __init__(self, query_width: int, key_width: int, neurons: int, num_heads: int = 1) -> None:
+        super().__init__()
+        self.query_weight = _weight(num_heads, query_width, neurons)
+        self.key_weight = _weight(num_heads, key_width, neurons)
+        self.value_weight = nn.Parameter(torch.randn(num_heads, neurons) / math.sqrt(neurons))
+
+    def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
+        """U h."""
+        return key @ self.key_weight
+
+    def adapt(self, query: Query) -> Query:
+        """W s."""
+        return query @ self.query_weight
+
+    def contributions(self, query: Query, key: Prepared) -> Contributions:
+        """v_n tanh(W s + U h)_n."""
+        excited = torch.tanh(self.adapt(query).unsqueeze(-2) + key.unsqueeze(-3))
+        return excited * self.value_weight[:, None, None, :]
+
+    def forward(self, query: Query, key: Prepared) -> Scores:
+        """The same sum, with v as a matrix product: one tensor of that size less."""
+        excited = torch.tanh(self.adapt(query).unsqueeze(-2) + key.unsqueeze(-3))
+        return (excited @ self.value_weight[:, None, :, None]).squeeze(-1)
+
+
+@final
+class FeatureMap(DotScore):
+    """phi(s) . phi(h) with phi = elu + 1 > 0 (Katharopoulos 2020): what makes attention linear in length."""
+
+    def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
+        """phi(h)."""
+        return F.elu(key) + 1
+
+    def adapt(self, query: Query) -> Query:
+        """phi(s)."""
+        return F.elu(query) + 1
+
+
+def _weight(num_heads: int, rows: int, columns: int) -> nn.Parameter:
+    """One matrix a head, of a variance that keeps unit inputs at unit outputs."""
+    return nn.Parameter(torch.randn(num_heads, rows, columns) / math.sqrt(rows))

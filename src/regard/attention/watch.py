@@ -1,0 +1,82 @@
+"""Looking is free until you look: `with watch(model) as seen:` records every alignment by module path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import final
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.attention.attention import Aligned, Attention
+from regard.errors import UsageError
+
+Edit = Callable[[str, Aligned], Tensor | None]
+
+
+@final
+class Seen(Mapping[str, list[Aligned]]):
+    """Module path -> its alignments, in the order they were made."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, list[Aligned]] = {}
+
+    def __getitem__(self, path: str) -> list[Aligned]:
+        return self._calls[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._calls)
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def record(self, path: str, aligned: Aligned) -> None:
+        """One more alignment of this module."""
+        self._calls.setdefault(path, []).append(aligned)
+
+    def weights(self, path: str) -> Float[Tensor, "batch heads query key"]:
+        """All queries of a module in one matrix, whether it saw them at once or step by step."""
+        return _stacked([aligned.weights for aligned in self[path]], 0.0)
+
+    def scores(self, path: str) -> Float[Tensor, "batch heads query key"]:
+        """The scores behind `weights`; -inf where a query could not look."""
+        return _stacked([aligned.scores for aligned in self[path]], -torch.inf)
+
+
+@contextmanager
+def watch(model: nn.Module, edit: Edit | None = None) -> Iterator[Seen]:
+    """Record every attention of the model inside the `with`.
+
+    `edit(path, aligned)` may return weights to use instead of the model's own: a what-if.
+    """
+    sites = {path: m for path, m in model.named_modules() if isinstance(m, Attention)}
+    if any(site.watcher is not None for site in sites.values()):
+        raise UsageError(
+            "this model is being watched already",
+            where="watch(model)",
+            remedy="leave the first `with watch(...)` before the second",
+        )
+    seen = Seen()
+
+    def watcher(path: str) -> Callable[[Aligned], Tensor | None]:
+        def see(aligned: Aligned) -> Tensor | None:
+            seen.record(path, aligned)
+            return None if edit is None else edit(path, aligned)
+
+        return see
+
+    try:
+        for path, site in sites.items():
+            site.watcher = watcher(path)
+        yield seen
+    finally:
+        for site in sites.values():
+            site.watcher = None
+
+
+def _stacked(rows: list[Tensor], fill: float) -> Tensor:
+    keys = max(row.shape[-1] for row in rows)
+    return torch.cat([F.pad(row, (0, keys - row.shape[-1]), value=fill) for row in rows], 2)
