@@ -1,0 +1,109 @@
+"""Right or wrong: accuracy, exact match, token accuracy, and precision, recall and F1 a class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from regard.errors import DataError
+from regard.evaluate.interval import BOOTSTRAP, bootstrap, percent, wilson
+from regard.evaluate.metric import Metric, require_parallel
+
+
+def accuracy(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> Metric:
+    """The share of answers that are right, with Wilson's interval."""
+    require_parallel(predicted, gold, "predictions and labels")
+    return _share_equal("accuracy", predicted, gold)
+
+
+def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> Metric:
+    """The share of texts that equal their reference character for character."""
+    require_parallel(hypotheses, references, "hypotheses and references")
+    return _share_equal("exact match", hypotheses, references)
+
+
+def token_accuracy(
+    predicted: Sequence[Sequence[Hashable]], gold: Sequence[Sequence[Hashable]]
+) -> Metric:
+    """The share of tokens with the right tag; the interval resamples whole sentences."""
+    require_parallel_tokens(predicted, gold)
+    pairs = zip(predicted, gold, strict=True)
+    counts = np.array(
+        [(_equal(guess, truth), len(truth)) for guess, truth in pairs], dtype=np.int64
+    )
+    right, total = counts.sum(axis=0)
+    if not total:
+        raise DataError(f"the {len(gold)} sentences hold no tokens", remedy="give tagged words")
+    ends = bootstrap(counts, lambda sums: percent(sums[:, 0], sums[:, 1]))
+    signature = f"sentences:{len(gold)}|tokens:{total}|{BOOTSTRAP}"
+    return Metric("token accuracy", float(100 * right / total), signature, ends)
+
+
+@final
+@dataclass(frozen=True)
+class ClassScore:
+    """How well one class is found, in per cent; `support` is how often it is the truth."""
+
+    name: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+def class_scores(predicted: Sequence[str], gold: Sequence[str]) -> tuple[ClassScore, ...]:
+    """Precision, recall and F1 of each class that was meant or predicted, by name.
+
+    A ratio with nothing below the line counts as 0, as a class never predicted was never found.
+    """
+    require_parallel(predicted, gold, "predictions and labels")
+    guessed, meant = Counter(predicted), Counter(gold)
+    right = Counter(truth for guess, truth in zip(predicted, gold, strict=True) if guess == truth)
+    return tuple(
+        ClassScore(
+            name,
+            precision=_ratio(right[name], guessed[name]),
+            recall=_ratio(right[name], meant[name]),
+            f1=_ratio(2 * right[name], guessed[name] + meant[name]),
+            support=meant[name],
+        )
+        for name in sorted(guessed.keys() | meant.keys())
+    )
+
+
+def macro_f1(predicted: Sequence[str], gold: Sequence[str]) -> Metric:
+    """The plain mean of every class's F1: a rare class weighs as much as a common one."""
+    scores = class_scores(predicted, gold)
+    value = sum(score.f1 for score in scores) / len(scores)
+    return Metric("macro F1", value, f"n:{len(gold)}|classes:{len(scores)}|absent:0")
+
+
+def require_parallel_tokens(
+    predicted: Sequence[Sequence[Hashable]], gold: Sequence[Sequence[Hashable]]
+) -> None:
+    """Sentences pair up, and within each pair the tokens do."""
+    require_parallel(predicted, gold, "predictions and sentences")
+    for number, (guess, truth) in enumerate(zip(predicted, gold, strict=True), start=1):
+        if len(guess) != len(truth):
+            raise DataError(
+                f"tags do not pair up: {len(guess)} predicted, {len(truth)} in the reference",
+                where=f"sentence {number}",
+                remedy="give one tag for each token",
+            )
+
+
+def _share_equal(name: str, predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> Metric:
+    right, total = _equal(predicted, gold), len(gold)
+    return Metric(name, 100 * right / total, f"n:{total}|ci:wilson", wilson(right, total))
+
+
+def _equal(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> int:
+    return sum(guess == truth for guess, truth in zip(predicted, gold, strict=True))
+
+
+def _ratio(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0
