@@ -70,6 +70,13 @@ class Attention(nn.Module):
         """All that this query and this memory work out, worked out when looked at."""
         return Aligned(query, memory.seen(), self)
 
+    def point(self, query: Query, memory: Memory) -> Float[Tensor, "batch heads query key"]:
+        """The scores alone, for a reader whose output is where it looks (Vinyals 2015)."""
+        aligned = self.align(query, memory)
+        if self.watcher is not None:
+            self.watcher(aligned)
+        return aligned.scores
+
     def forward(self, query: Query, memory: Memory) -> Context:
         """The context: what each query read."""
         if self.watcher is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import final
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -101,15 +100,3 @@ def without_void(tensor: Float[Tensor, "batch heads key width"], mask: Mask | No
     void = None if mask is None else mask.unseen(tensor.shape[2])
     return tensor if void is None else tensor.masked_fill(void[:, None, :, None], 0.0)
 
-
-def select_rows(tree: object, rows: Int[Tensor, " rows"]) -> object:
-    """Any tree of tensors, memories, tuples and plain values, with these rows of the batch."""
-    match tree:
-        case Memory():
-            return tree.select(rows)
-        case torch.Tensor():
-            return tree.index_select(0, rows)
-        case tuple() | list():
-            return type(tree)(select_rows(leaf, rows) for leaf in tree)
-        case _:
-            return tree

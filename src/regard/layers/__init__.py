@@ -1,1 +1,29 @@
-""""""
+"""What both model families are built from: recurrent cells, norms, feed-forward, embeddings, blocks."""
+
+from regard.layers.block import DecoderBlock, EncoderBlock
+from regard.layers.embedding import Embedding, Frames
+from regard.layers.feedforward import Activation, FeedForward
+from regard.layers.norm import LayerNorm, NormForm, NormOrder, Residual
+from regard.layers.recurrent import Cell, CellName, Elman, Gru, Lstm, Recurrent, make_cell
+from regard.layers.stack import Stack
+
+__all__ = [
+    "Activation",
+    "Cell",
+    "CellName",
+    "DecoderBlock",
+    "Elman",
+    "Embedding",
+    "EncoderBlock",
+    "FeedForward",
+    "Frames",
+    "Gru",
+    "LayerNorm",
+    "Lstm",
+    "NormForm",
+    "NormOrder",
+    "Recurrent",
+    "Residual",
+    "Stack",
+    "make_cell",
+]

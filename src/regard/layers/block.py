@@ -1,0 +1,71 @@
+"""The Transformer's blocks: attention and feed-forward in turn, each behind a residual (L64, L66)."""
+
+from __future__ import annotations
+
+from typing import final
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.attention import Heads, Mask, Memory
+from regard.layers.feedforward import FeedForward
+from regard.layers.norm import Residual
+
+States = Float[Tensor, "batch length width"]
+
+
+@final
+class EncoderBlock(nn.Module):
+    """Self-attention, then feed-forward."""
+
+    def __init__(
+        self, attention: Heads, feedforward: FeedForward, residuals: tuple[Residual, Residual]
+    ) -> None:
+        super().__init__()
+        self.attention, self.feedforward = attention, feedforward
+        self.attention_residual, self.feedforward_residual = residuals
+
+    def forward(self, states: States, mask: Mask | None = None) -> States:
+        """Each position reads all that the mask allows."""
+        opened = self.attention_residual.open(states)
+        found = self.attention(opened, self.attention.remember(opened, mask))
+        states = self.attention_residual.close(states, found)
+        found = self.feedforward(self.feedforward_residual.open(states))
+        return self.feedforward_residual.close(states, found)
+
+
+@final
+class DecoderBlock(nn.Module):
+    """Masked self-attention, attention to the source if there is one, then feed-forward."""
+
+    def __init__(
+        self,
+        attention: Heads,
+        cross: Heads | None,
+        feedforward: FeedForward,
+        residuals: tuple[Residual, Residual, Residual],
+    ) -> None:
+        super().__init__()
+        self.attention, self.cross, self.feedforward = attention, cross, feedforward
+        self.attention_residual, cross_residual, self.feedforward_residual = residuals
+        self.cross_residual = None if cross is None else cross_residual
+
+    def forward(self, states: States, mask: Mask, source: Memory | None) -> States:
+        """All positions at once, as in training."""
+        opened = self.attention_residual.open(states)
+        found = self.attention(opened, self.attention.remember(opened, mask))
+        return self._rest(self.attention_residual.close(states, found), source)
+
+    def step(self, states: States, cache: Memory, source: Memory | None) -> tuple[States, Memory]:
+        """The newest positions alone; what came before lies in the cache."""
+        opened = self.attention_residual.open(states)
+        cache = self.attention.append(cache, opened)
+        found = self.attention(opened, cache)
+        return self._rest(self.attention_residual.close(states, found), source), cache
+
+    def _rest(self, states: Tensor, source: Memory | None) -> Tensor:
+        if self.cross is not None and self.cross_residual is not None and source is not None:
+            found = self.cross(self.cross_residual.open(states), source)
+            states = self.cross_residual.close(states, found)
+        found = self.feedforward(self.feedforward_residual.open(states))
+        return self.feedforward_residual.close(states, found)

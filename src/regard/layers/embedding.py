@@ -1,0 +1,71 @@
+"""From ids, or from vectors of numbers, to states a stack can work on."""
+
+from __future__ import annotations
+
+import math
+from typing import final
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.attention import Added
+from regard.layers.norm import LayerNorm
+
+
+@final
+class Embedding(nn.Module):
+    """One learned vector an id, its position added (L2, L48).
+
+    With `scale`, vectors are multiplied by sqrt(width), so that positions do not drown them (Vaswani 2017).
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        width: int,
+        *,
+        position: Added | None = None,
+        scale: bool = True,
+        norm_eps: float | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.table = nn.Embedding(vocabulary, width)
+        nn.init.normal_(self.table.weight, std=width**-0.5)
+        self.scale = math.sqrt(width) if scale else 1.0
+        self.position = position
+        self.norm = None if norm_eps is None else LayerNorm(width, eps=norm_eps)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, ids: Int[Tensor, "batch length"], first: int = 0
+    ) -> Float[Tensor, "batch length width"]:
+        """The states of ids at positions first, first + 1, .."""
+        states = self.table(ids) * self.scale
+        if self.position is not None:
+            states = self.position(states, first)
+        if self.norm is not None:
+            states = self.norm(states)
+        return self.dropout(states)
+
+
+@final
+class Frames(nn.Module):
+    """A linear map for inputs that are vectors already: points, speech frames, image patches."""
+
+    def __init__(
+        self, features: int, width: int, *, position: Added | None = None, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.widen = nn.Linear(features, width)
+        self.position = position
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, frames: Float[Tensor, "batch length features"], first: int = 0
+    ) -> Float[Tensor, "batch length width"]:
+        """The states of frames at positions first, first + 1, .."""
+        states = self.widen(frames)
+        if self.position is not None:
+            states = self.position(states, first)
+        return self.dropout(states)

@@ -1,0 +1,69 @@
+"""Layer normalisation in both lecture forms, and the residual connection in both orders."""
+
+from __future__ import annotations
+
+from typing import Literal, final
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+NormForm = Literal["standard", "plain"]
+NormOrder = Literal["pre", "post"]
+States = Float[Tensor, "... width"]
+
+
+@final
+class LayerNorm(nn.Module):
+    """(x - mu) / sqrt(sigma^2 + eps) * gamma + beta (Ba 2016; L62).
+
+    The plain form, (x - mu) / (sigma + eps), has no gain and no shift (L61).
+    """
+
+    def __init__(self, width: int, form: NormForm = "standard", eps: float = 1e-5) -> None:
+        super().__init__()
+        self.form, self.eps = form, eps
+        self.weight = nn.Parameter(torch.ones(width)) if form == "standard" else None
+        self.bias = nn.Parameter(torch.zeros(width)) if form == "standard" else None
+
+    def forward(self, states: States) -> States:
+        """Mean 0 and deviation 1 over the width of each position."""
+        if self.form == "standard":
+            return F.layer_norm(states, states.shape[-1:], self.weight, self.bias, self.eps)
+        centred = states - states.mean(-1, keepdim=True)
+        return centred / (centred.square().mean(-1, keepdim=True).sqrt() + self.eps)
+
+
+@final
+class Residual(nn.Module):
+    """x + f(x), with the norm before f (pre) or after the sum (post, the lecture's order).
+
+    `open` gives what f should see, `close` adds what f found:
+
+        pre:   x ---> norm ---> f ---> + --->        post:   x ---> f ---> + ---> norm --->
+                 \\____________________/                        \\__________/
+    """
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        order: NormOrder = "pre",
+        form: NormForm = "standard",
+        eps: float = 1e-5,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.order = order
+        self.norm = LayerNorm(width, form, eps)
+        self.dropout = nn.Dropout(dropout)
+
+    def open(self, states: States) -> States:
+        """What the sub-layer sees."""
+        return self.norm(states) if self.order == "pre" else states
+
+    def close(self, states: States, change: States) -> States:
+        """The states with the sub-layer's change added."""
+        states = states + self.dropout(change)
+        return states if self.order == "pre" else self.norm(states)

@@ -1,0 +1,194 @@
+"""Recurrent cells: h_t = f(h_{t-1}, x_t), the same weights at each step (L6).
+
+A cell knows two equal ways: `step`, the formula for one time step, and `run`, a whole sequence through
+torch's fused kernels (cuDNN on a GPU).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal, final
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.errors import UsageError, nearest
+from regard.layers.stack import Stack
+
+CellName = Literal["elman", "gru", "lstm"]
+State = tuple[Tensor, ...]  # (hidden,) or, for an LSTM, (hidden, cell); each (batch, width)
+Inputs = Float[Tensor, "batch length input_width"]
+Outputs = Float[Tensor, "batch length width"]
+
+
+class Cell(nn.Module, ABC):
+    """One recurrent layer, one direction; weights lie as torch's fused kernels want them."""
+
+    num_states: ClassVar[int] = 1
+
+    def __init__(self, fused: nn.RNNBase) -> None:
+        super().__init__()
+        self.fused = fused
+        self.width = fused.hidden_size
+        nn.init.xavier_uniform_(self.weights[0])
+        for gate in self.weights[1].detach().split(self.width):
+            nn.init.orthogonal_(gate)
+        nn.init.zeros_(self.weights[2])
+        nn.init.zeros_(self.weights[3])
+
+    @property
+    def weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """W_xh, W_hh and their two biases, gate under gate, as torch lays them out."""
+        fused: Any = self.fused
+        return fused.weight_ih_l0, fused.weight_hh_l0, fused.bias_ih_l0, fused.bias_hh_l0
+
+    @abstractmethod
+    def step(self, inputs: Float[Tensor, "batch input_width"], state: State) -> State:
+        """The state after one time step; its first tensor is the output h_t."""
+
+    def run(self, inputs: Inputs, state: State) -> Outputs:
+        """The output h_t of every time step."""
+        start = tuple(part.unsqueeze(0) for part in state)
+        outputs, _ = self.fused(inputs, start if self.num_states > 1 else start[0])
+        return outputs
+
+    def zeros(self, like: Tensor) -> State:
+        """The state before anything was read."""
+        return (like.new_zeros(like.shape[0], self.width),) * self.num_states
+
+    def _input_part(self, inputs: Tensor) -> Tensor:
+        return F.linear(inputs, self.weights[0], self.weights[2])
+
+    def _hidden_part(self, hidden: Tensor) -> Tensor:
+        return F.linear(hidden, self.weights[1], self.weights[3])
+
+
+@final
+class Elman(Cell):
+    """h_t = tanh(W_hh h_{t-1} + W_xh x_t + b) (Elman 1990; L6)."""
+
+    def __init__(self, input_width: int, width: int) -> None:
+        super().__init__(nn.RNN(input_width, width, batch_first=True))
+
+    def step(self, inputs: Float[Tensor, "batch input_width"], state: State) -> State:
+        """One tanh."""
+        return (torch.tanh(self._input_part(inputs) + self._hidden_part(state[0])),)
+
+
+@final
+class Gru(Cell):
+    """h_t = (1 - z) n + z h_{t-1}: update gate z, and n, which a reset gate lets see the past (Cho 2014)."""
+
+    def __init__(self, input_width: int, width: int) -> None:
+        super().__init__(nn.GRU(input_width, width, batch_first=True))
+
+    def step(self, inputs: Float[Tensor, "batch input_width"], state: State) -> State:
+        """N = tanh(W_n x + r * U_n h)."""
+        reset_x, update_x, new_x = self._input_part(inputs).chunk(3, -1)
+        reset_h, update_h, new_h = self._hidden_part(state[0]).chunk(3, -1)
+        reset = torch.sigmoid(reset_x + reset_h)
+        update = torch.sigmoid(update_x + update_h)
+        new = torch.tanh(new_x + reset * new_h)
+        return ((1 - update) * new + update * state[0],)
+
+
+@final
+class Lstm(Cell):
+    """c_t = f c_{t-1} + i g, h_t = o tanh(c_t): a cell that forgets on purpose (Hochreiter 1997)."""
+
+    num_states = 2
+
+    def __init__(self, input_width: int, width: int) -> None:
+        super().__init__(nn.LSTM(input_width, width, batch_first=True))
+        # A forget gate that starts open: gradients reach far back from the first day.
+        nn.init.ones_(self.weights[2].detach()[width : 2 * width])
+
+    def step(self, inputs: Float[Tensor, "batch input_width"], state: State) -> State:
+        """Gates in torch's order: input, forget, cell, output."""
+        hidden, cell = state
+        gates = self._input_part(inputs) + self._hidden_part(hidden)
+        enter, forget, new, leave = gates.chunk(4, -1)
+        cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
+        return torch.sigmoid(leave) * torch.tanh(cell), cell
+
+
+def make_cell(name: str, input_width: int, width: int) -> Cell:
+    """A cell by its name."""
+    match name:
+        case "elman":
+            return Elman(input_width, width)
+        case "gru":
+            return Gru(input_width, width)
+        case "lstm":
+            return Lstm(input_width, width)
+        case _:
+            raise UsageError(
+                f"no cell '{name}'", where="cell", remedy=nearest(name, ["elman", "gru", "lstm"])
+            )
+
+
+@final
+class Recurrent(nn.Module):
+    """Layers of cells over whole sequences; two directions share the width half and half."""
+
+    def __init__(
+        self,
+        cell: CellName,
+        input_width: int,
+        width: int,
+        num_layers: int,
+        *,
+        bidirectional: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if bidirectional and width % 2:
+            raise UsageError(
+                f"two directions share the width half and half; {width} is odd",
+                where="width",
+                remedy="choose an even width",
+            )
+        half = width // 2 if bidirectional else width
+        widths = [input_width] + [width] * (num_layers - 1)
+        self.forward_cells = Stack(make_cell(cell, w, half) for w in widths)
+        self.backward_cells = Stack(make_cell(cell, w, half) for w in widths if bidirectional)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, inputs: Inputs, lengths: Int[Tensor, " batch"] | None = None
+    ) -> tuple[Outputs, tuple[Float[Tensor, "batch width"], ...]]:
+        """The top layer's outputs, and each layer's last hidden state."""
+        if lengths is None:
+            lengths = torch.full((len(inputs),), inputs.shape[1], device=inputs.device)
+        flip = flipped(lengths, inputs.shape[1])
+        summaries = []
+        for number, cell in enumerate(self.forward_cells):
+            states = inputs if number == 0 else self.dropout(inputs)
+            inputs = cell.run(states, cell.zeros(states))
+            last = (lengths - 1).clamp(min=0)[:, None, None].expand(-1, 1, inputs.shape[2])
+            summary = inputs.gather(1, last).squeeze(1)
+            if len(self.backward_cells):
+                back_cell = self.backward_cells[number]
+                assert isinstance(back_cell, Cell)
+                back = back_cell.run(take(states, flip), back_cell.zeros(states))
+                summary = torch.cat([summary, back.gather(1, last).squeeze(1)], -1)
+                inputs = torch.cat([inputs, take(back, flip)], -1)
+            summaries.append(summary)
+        return inputs, tuple(summaries)
+
+
+def flipped(lengths: Int[Tensor, " batch"], length: int) -> Int[Tensor, "batch length"]:
+    """Positions that read each row's real part backwards and leave its padding in place.
+
+    So the backward direction needs no packing, and never sees padding before text.
+    """
+    position = torch.arange(length, device=lengths.device)
+    mirrored = lengths[:, None] - 1 - position
+    return torch.where(mirrored >= 0, mirrored, position)
+
+
+def take(states: Tensor, positions: Int[Tensor, "batch length"]) -> Tensor:
+    """states[b, positions[b]]."""
+    return states.gather(1, positions.unsqueeze(-1).expand(-1, -1, states.shape[-1]))

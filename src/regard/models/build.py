@@ -1,0 +1,332 @@
+"""The one place where settings become modules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from torch import nn
+
+from regard.attention import (
+    Added,
+    Alibi,
+    Attention,
+    GlobalWindow,
+    Heads,
+    Learned,
+    Mask,
+    Rotary,
+    Sinusoidal,
+    Softmax,
+    Strided,
+    Window,
+    make_normaliser,
+    make_score,
+)
+from regard.attention.heads import head_width
+from regard.errors import UsageError
+from regard.layers import (
+    DecoderBlock,
+    Embedding,
+    EncoderBlock,
+    FeedForward,
+    Frames,
+    LayerNorm,
+    Recurrent,
+    Residual,
+    Stack,
+    make_cell,
+)
+from regard.models.decoder import output_layer
+from regard.models.encoder import Encoder, RnnEncoder, TransformerEncoder
+from regard.models.model import Model, Reader
+from regard.models.pointer import Pointer
+from regard.models.readers import AttentionPool, Classifier, FirstPool, MeanPool, Pool, Tagger
+from regard.models.rnn_decoder import RnnDecoder
+from regard.models.settings import (
+    ClassifySettings,
+    ModelSettings,
+    PointSettings,
+    RnnEncoderSettings,
+    RnnReaderSettings,
+    TagSettings,
+    TransformerReaderSettings,
+    TransformerSettings,
+)
+from regard.models.transformer_decoder import TransformerDecoder
+
+
+@final
+@dataclass(frozen=True)
+class Sizes:
+    """What the data decides: how many symbols, labels, or numbers in a frame; and the begin and end ids."""
+
+    source: int = 0
+    target: int = 0
+    labels: int = 0
+    features: int = 0
+    begin: int = 1
+    end: int = 2
+    shared: bool = False
+
+
+def build(settings: ModelSettings, sizes: Sizes) -> Model:
+    """The model that these settings describe."""
+    encoder = None if settings.encoder is None else _encoder(settings.encoder, sizes)
+    shared = None
+    if settings.share_embedding and sizes.shared and encoder is not None:
+        shared = encoder.embedding.table if isinstance(encoder.embedding, Embedding) else None
+    return Model(encoder, _reader(settings, sizes, encoder, shared))
+
+
+def _encoder(settings: RnnEncoderSettings | TransformerSettings, sizes: Sizes) -> Encoder:
+    embedding = _input(settings, sizes)
+    match settings:
+        case RnnEncoderSettings():
+            recurrent = Recurrent(
+                settings.cell,
+                settings.width,
+                settings.width,
+                settings.layers,
+                bidirectional=settings.bidirectional,
+                dropout=settings.dropout,
+            )
+            return RnnEncoder(embedding, recurrent, settings.width)
+        case TransformerSettings():
+            blocks = Stack(_encoder_block(settings) for _ in range(settings.layers))
+            return TransformerEncoder(
+                embedding, blocks, _final_norm(settings), settings.width, _reach(settings)
+            )
+
+
+def _input(settings: RnnEncoderSettings | TransformerSettings, sizes: Sizes) -> Embedding | Frames:
+    position = None if isinstance(settings, RnnEncoderSettings) else _input_position(settings)
+    if sizes.features:
+        return Frames(sizes.features, settings.width, position=position, dropout=settings.dropout)
+    return _embedding(sizes.source, settings)
+
+
+def _reader(
+    settings: ModelSettings, sizes: Sizes, encoder: Encoder | None, shared: nn.Embedding | None
+) -> Reader:
+    reader = settings.reader
+    if encoder is None and isinstance(reader, (TagSettings, ClassifySettings, PointSettings)):
+        raise UsageError(
+            f"a '{reader.kind}' reader needs an encoder to read from",
+            where="model.encoder",
+            remedy="add [model.encoder] with kind = 'rnn' or 'transformer'",
+        )
+    width = 1 if encoder is None else encoder.width
+    match reader:
+        case TagSettings():
+            return Tagger(width, sizes.labels, reader.dropout)
+        case ClassifySettings():
+            return Classifier(_pool(reader, width), width, sizes.labels, reader.dropout)
+        case PointSettings():
+            attention = _one_head(reader, reader.width, width)
+            return Pointer(make_cell(reader.cell, width, reader.width), attention, width)
+        case RnnReaderSettings():
+            return _rnn_decoder(reader, sizes, width if encoder else None, shared)
+        case TransformerReaderSettings():
+            return _transformer_decoder(reader, sizes, width if encoder else None, shared)
+
+
+def _pool(settings: ClassifySettings, width: int) -> Pool:
+    match settings.pooling:
+        case "mean":
+            return MeanPool()
+        case "first":
+            return FirstPool()
+        case "attention":
+            return AttentionPool(width, _one_head(settings, width, width))
+
+
+def _one_head(
+    settings: ClassifySettings | PointSettings | RnnReaderSettings, query_width: int, key_width: int
+) -> Attention:
+    score = make_score(
+        settings.score,
+        query_width=query_width,
+        key_width=key_width,
+        max_length=settings.max_length + 1,  # a pointer's stop sign takes a place
+    )
+    is_pointer = isinstance(settings, PointSettings)
+    return Attention(score, Softmax() if is_pointer else make_normaliser(settings.normalise))
+
+
+def _rnn_decoder(
+    settings: RnnReaderSettings, sizes: Sizes, source_width: int | None, shared: nn.Embedding | None
+) -> RnnDecoder:
+    attends = settings.score != "none" and source_width is not None
+    embedding = _embedding(sizes.target, settings, shared)
+    attention = _one_head(settings, settings.width, source_width or 1) if attends else None
+    fed = settings.input_feeding and source_width is not None
+    extra = settings.width if attends else source_width or 0
+    if attends and settings.looks == "before":
+        fed, extra = True, source_width or 0
+    widths = [settings.width + (extra if fed else 0)] + [settings.width] * (settings.layers - 1)
+    return RnnDecoder(
+        embedding,
+        Stack(make_cell(settings.cell, width, settings.width) for width in widths),
+        output_layer(
+            settings.width, sizes.target, embedding.table if settings.tied else None, True
+        ),
+        attention=attention,
+        source_width=source_width or 1,
+        looks=settings.looks,
+        input_feeding=fed,
+        dropout=settings.dropout,
+        begin=sizes.begin,
+        end=sizes.end,
+    )
+
+
+def _transformer_decoder(
+    settings: TransformerReaderSettings,
+    sizes: Sizes,
+    source_width: int | None,
+    shared: nn.Embedding | None,
+) -> TransformerDecoder:
+    embedding = _embedding(sizes.target, settings, shared)
+    tied = embedding.table if settings.tied else None
+    return TransformerDecoder(
+        embedding,
+        Stack(_decoder_block(settings, source_width) for _ in range(settings.layers)),
+        _final_norm(settings),
+        output_layer(settings.width, sizes.target, tied, settings.output_bias),
+        mask=_reach(settings),
+        begin=sizes.begin,
+        end=sizes.end,
+    )
+
+
+def _embedding(
+    vocabulary: int,
+    settings: RnnEncoderSettings | RnnReaderSettings | TransformerSettings,
+    shared: nn.Embedding | None = None,
+) -> Embedding:
+    if vocabulary < 1:
+        raise UsageError(f"a vocabulary has at least one symbol, not {vocabulary}", where="sizes")
+    if isinstance(settings, TransformerSettings):
+        embedding = Embedding(
+            vocabulary,
+            settings.width,
+            position=_input_position(settings),
+            scale=settings.scale_embedding,
+            norm_eps=settings.norm_eps if settings.embedding_norm else None,
+            dropout=settings.dropout,
+        )
+    else:
+        embedding = Embedding(vocabulary, settings.width, dropout=settings.dropout)
+    if shared is not None and shared.weight.shape == embedding.table.weight.shape:
+        embedding.table = shared
+    return embedding
+
+
+def _encoder_block(settings: TransformerSettings) -> EncoderBlock:
+    return EncoderBlock(
+        _heads(settings, within=True),
+        _feedforward(settings),
+        (_residual(settings), _residual(settings)),
+    )
+
+
+def _decoder_block(settings: TransformerSettings, source_width: int | None) -> DecoderBlock:
+    cross = None if source_width is None else _heads(settings, within=False, source=source_width)
+    return DecoderBlock(
+        _heads(settings, within=True),
+        cross,
+        _feedforward(settings),
+        (_residual(settings), _residual(settings), _residual(settings)),
+    )
+
+
+def _heads(settings: TransformerSettings, *, within: bool, source: int | None = None) -> Heads:
+    """Self-attention (`within` one sequence) knows positions; cross-attention joins two orders."""
+    key_width = settings.key_width or head_width(settings.width, settings.heads)
+    score = make_score(
+        settings.score,
+        query_width=key_width,
+        key_width=key_width,
+        num_heads=settings.heads,
+        max_length=settings.max_length,
+    )
+    attention = Attention(
+        score,
+        make_normaliser(settings.normalise),
+        bias=Alibi(settings.heads) if within and settings.position == "alibi" else None,
+        dropout=settings.attention_dropout,
+    )
+    return Heads(
+        settings.width,
+        settings.heads,
+        attention,
+        source_width=source,
+        key_width=key_width,
+        value_width=settings.value_width,
+        position=_head_position(settings, key_width) if within else None,
+    )
+
+
+def _input_position(settings: TransformerSettings) -> Added | None:
+    return _added(settings, settings.width) if settings.position_at == "input" else None
+
+
+def _head_position(settings: TransformerSettings, key_width: int) -> Rotary | Added | None:
+    if settings.position == "rotary":
+        return Rotary(key_width, settings.position_base)
+    if settings.position_at == "input" or settings.position in ("none", "alibi"):
+        return None
+    if (settings.value_width or key_width) != key_width:
+        raise UsageError(
+            f"positions are added to q, k and v alike: key width {key_width} and value width "
+            f"{settings.value_width} differ",
+            where="position_at",
+            remedy="make them equal, or add positions at the input",
+        )
+    return _added(settings, key_width)
+
+
+def _added(settings: TransformerSettings, width: int) -> Added | None:
+    match settings.position:
+        case "sinusoidal":
+            return Sinusoidal(width, settings.position_base)
+        case "sinusoidal-halves":
+            return Sinusoidal(width, settings.position_base, "halves")
+        case "learned":
+            return Learned(width, settings.max_length)
+        case "none" | "rotary" | "alibi":
+            return None
+
+
+def _reach(settings: TransformerSettings) -> Mask | None:
+    match settings.reach:
+        case "full":
+            return None
+        case "window":
+            return Window(settings.reach_size, settings.reach_size)
+        case "strided":
+            return Strided(settings.reach_size)
+        case "global-window":
+            return GlobalWindow(settings.reach_size)
+
+
+def _feedforward(settings: TransformerSettings) -> FeedForward:
+    return FeedForward(settings.width, settings.feedforward, settings.activation, settings.dropout)
+
+
+def _residual(settings: TransformerSettings) -> Residual:
+    return Residual(
+        settings.width,
+        order=settings.norm,
+        form=settings.norm_form,
+        eps=settings.norm_eps,
+        dropout=settings.dropout,
+    )
+
+
+def _final_norm(settings: TransformerSettings) -> LayerNorm | None:
+    """Pre-norm leaves the last sum bare; it is normalised once, at the top."""
+    if settings.norm == "post":
+        return None
+    return LayerNorm(settings.width, settings.norm_form, settings.norm_eps)

@@ -1,0 +1,92 @@
+"""Anything that generates takes steps: `start`, `step`, and a state that `select` can reorder."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.attention import Memory
+from regard.models.encoder import Encoded
+
+State = TypeVar("State")
+Tree = TypeVar("Tree")
+
+Inputs = Int[Tensor, "batch target"]
+Logits = Float[Tensor, "batch target vocabulary"]
+
+
+class Decoder(nn.Module, ABC, Generic[State]):
+    """Reads an encoded source and gives, symbol after symbol, scores for the next one.
+
+    `begin` is the symbol before the first, `end` the one that stops.
+    """
+
+    begin: int
+    end: int
+
+    @abstractmethod
+    def start(self, encoded: Encoded, capacity: int) -> State:
+        """The state before the first symbol, with room for `capacity` symbols."""
+
+    @abstractmethod
+    def step(
+        self, state: State, tokens: Int[Tensor, " batch"]
+    ) -> tuple[Float[Tensor, "batch vocabulary"], State]:
+        """Read one symbol a row; the logits of the next, and the state after it."""
+
+    @abstractmethod
+    def forward(self, encoded: Encoded, inputs: Inputs) -> Logits:
+        """Teacher forcing: the logits after each of the given symbols, as in training (L73)."""
+
+
+class TokenDecoder(Decoder[State]):
+    """A decoder over a fixed vocabulary, whose logits are a linear map of its hidden states.
+
+    The two are apart so that a loss may take the map and the softmax piece by piece.
+    """
+
+    output: nn.Linear
+
+    @abstractmethod
+    def hidden(self, encoded: Encoded, inputs: Inputs) -> Float[Tensor, "batch target width"]:
+        """Teacher forcing, up to the last hidden state."""
+
+    def forward(self, encoded: Encoded, inputs: Inputs) -> Logits:
+        """The logits after each of the given symbols."""
+        return self.output(self.hidden(encoded, inputs))
+
+
+def select(tree: Tree, rows: Int[Tensor, " rows"]) -> Tree:
+    """A state with these rows of the batch, in this order: tensors, memories and any nesting of them."""
+    return _select(tree, rows)
+
+
+def _select(tree: Any, rows: Tensor) -> Any:
+    match tree:
+        case Memory():
+            return tree.select(rows)
+        case Tensor():
+            return tree.index_select(0, rows)
+        case tuple():
+            return tuple(_select(leaf, rows) for leaf in tree)
+        case _ if is_dataclass(tree) and not isinstance(tree, type):
+            chosen = {f.name: _select(getattr(tree, f.name), rows) for f in fields(tree)}
+            return replace(tree, **chosen)
+        case _:
+            return tree
+
+
+def output_layer(width: int, vocabulary: int, tied: nn.Embedding | None, bias: bool) -> nn.Linear:
+    """Hidden state to logits; tied, it shares its weights with the embedding (Press 2017)."""
+    layer = nn.Linear(width, vocabulary, bias=bias)
+    if tied is not None:
+        layer.weight = tied.weight
+    else:
+        nn.init.xavier_uniform_(layer.weight)
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer

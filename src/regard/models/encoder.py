@@ -1,0 +1,116 @@
+"""The first half of a model: ids, or frames, become states."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.attention import Mask, Padding
+from regard.layers import Embedding, EncoderBlock, Frames, LayerNorm, Recurrent, Stack
+
+Source = Int[Tensor, "batch source"] | Float[Tensor, "batch source features"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """The states of a source, which of them are real, and each recurrent layer's last one."""
+
+    states: Float[Tensor, "batch source width"]
+    padding: Padding | None = None
+    layers: tuple[Float[Tensor, "batch width"], ...] = ()
+
+    @classmethod
+    def nothing(cls, batch: int, like: Tensor) -> Encoded:
+        """No source at all: what a language model reads."""
+        return cls(like.new_zeros(batch, 0, 1))
+
+    def summaries(self, count: int) -> tuple[Float[Tensor, "batch width"], ...]:
+        """One vector for each of `count` layers: the last hidden states, or else the mean state (L11)."""
+        if len(self.layers) == count:
+            return self.layers
+        if self.layers:
+            return (self.layers[-1],) * count
+        return (mean_state(self.states, self.padding),) * count
+
+
+def mean_state(
+    states: Float[Tensor, "batch source width"], padding: Padding | None
+) -> Float[Tensor, "batch width"]:
+    """The mean over the real positions; zeros where there are none."""
+    if padding is None:
+        return states.mean(1) if states.shape[1] else states.sum(1)
+    void = padding.unseen(states.shape[1])
+    total = states.masked_fill(void.unsqueeze(-1), 0.0).sum(1)
+    return total / padding.lengths.clamp(min=1).unsqueeze(-1).to(states.dtype)
+
+
+class Encoder(nn.Module, ABC):
+    """Turns a source into states of `width`."""
+
+    def __init__(self, embedding: Embedding | Frames, width: int) -> None:
+        super().__init__()
+        self.embedding, self.width = embedding, width
+
+    def embed(self, source: Source, padding: Padding | None) -> Float[Tensor, "batch source width"]:
+        """The embedded source; void frames are zeroed first, since NaN times 0 is NaN."""
+        if padding is not None:
+            void = padding.unseen(source.shape[1])
+            source = source.masked_fill(void if source.dim() == 2 else void.unsqueeze(-1), 0)
+        return self.embedding(source)
+
+    @abstractmethod
+    def forward(self, source: Source, padding: Padding | None = None) -> Encoded:
+        """The states of a batch of sources, padded on the right."""
+
+
+@final
+class RnnEncoder(Encoder):
+    """Reads the source word by word, in one direction or two (L11)."""
+
+    def __init__(self, embedding: Embedding | Frames, recurrent: Recurrent, width: int) -> None:
+        super().__init__(embedding, width)
+        self.recurrent = recurrent
+
+    def forward(self, source: Source, padding: Padding | None = None) -> Encoded:
+        """One state a word, and the last state of each layer."""
+        embedded = self.embed(source, padding)
+        lengths = None if padding is None else padding.lengths
+        states, layers = self.recurrent(embedded, lengths)
+        return Encoded(states, padding, layers)
+
+
+@final
+class TransformerEncoder(Encoder):
+    """Every word reads every other, layer after layer (L66)."""
+
+    def __init__(
+        self,
+        embedding: Embedding | Frames,
+        blocks: Stack[EncoderBlock],
+        norm: LayerNorm | None,
+        width: int,
+        mask: Mask | None = None,
+    ) -> None:
+        super().__init__(embedding, width)
+        self.blocks, self.norm, self.mask = blocks, norm, mask
+
+    def forward(self, source: Source, padding: Padding | None = None) -> Encoded:
+        """One state a word; `mask` bounds how far each may look."""
+        states = self.embed(source, padding)
+        mask = padding if self.mask is None else self.mask & padding
+        for block in self.blocks:
+            states = block(states, mask)
+        if self.norm is not None:
+            states = self.norm(states)
+        return Encoded(states, padding)
+
+
+def padding_of(source: Source, lengths: Tensor | None) -> Padding | None:
+    """The padding of a batch; none when every row is full, as far as the caller knows."""
+    return None if lengths is None else Padding(lengths.to(device=source.device, dtype=torch.long))

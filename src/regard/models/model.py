@@ -1,0 +1,60 @@
+"""A model is an encoder and a reader."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from regard.errors import UsageError
+from regard.models.decoder import Decoder
+from regard.models.encoder import Encoded, Encoder, Source, padding_of
+from regard.models.readers import Classifier, Tagger
+
+Reader = Decoder[Any] | Tagger | Classifier
+
+
+@final
+class Model(nn.Module):
+    """The encoder turns a source into states; the reader tags, pools, decodes or points at them."""
+
+    def __init__(self, encoder: Encoder | None, reader: Reader) -> None:
+        super().__init__()
+        self.encoder, self.reader = encoder, reader
+
+    @property
+    def decoder(self) -> Decoder[Any]:
+        """The reader, when it generates."""
+        if not isinstance(self.reader, Decoder):
+            raise UsageError(
+                f"a {type(self.reader).__name__.lower()} does not generate",
+                where="model.reader",
+                remedy="search needs a model with a decoder or a pointer",
+            )
+        return self.reader
+
+    def encode(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> Encoded:
+        """The states of a source; a language model has none and reads only what it says."""
+        if self.encoder is None:
+            return Encoded.nothing(len(source), next(self.parameters()))
+        return self.encoder(source, padding_of(source, lengths))
+
+    def forward(
+        self,
+        source: Source,
+        lengths: Int[Tensor, " batch"] | None = None,
+        inputs: Int[Tensor, "batch target"] | None = None,
+    ) -> Tensor:
+        """Logits: a label a word, a label a sequence, or, with `inputs`, the symbol after each input."""
+        encoded = self.encode(source, lengths)
+        if not isinstance(self.reader, Decoder):
+            return self.reader(encoded)
+        if inputs is None:
+            raise UsageError("a decoder is forced along given symbols", where="inputs")
+        return self.reader(encoded, inputs)
+
+
+def count_parameters(module: nn.Module) -> int:
+    """How many numbers a module learns; shared ones count once."""
+    return sum(parameter.numel() for parameter in module.parameters())

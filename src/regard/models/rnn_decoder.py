@@ -1,0 +1,144 @@
+"""Recurrent decoders: without attention (L11), and with it (L12, L13), for any score and any normaliser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.attention import Attention, Memory
+from regard.layers import Cell, Embedding, Stack
+from regard.models.decoder import Inputs, TokenDecoder
+from regard.models.encoder import Encoded
+
+Looks = Literal["after", "before"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RnnState:
+    """Each layer's state, what can be read, and what the last step passes on to the next."""
+
+    cells: tuple[tuple[Tensor, ...], ...]
+    memory: Memory | None
+    source: Float[Tensor, "batch source_width"]
+    fed: Float[Tensor, "batch width"]
+
+
+@final
+class RnnDecoder(TokenDecoder[RnnState]):
+    """One step (L13): new hidden state h; context c from the source; feed-forward over [h; c]; word.
+
+    `looks` says when it attends: "after" the new hidden state (Luong 2015, the lecture's order), or "before"
+    it, with the context as the cell's input (Bahdanau 2015). `input_feeding` hands the last readout, or without
+    attention the source summary, to the next step's input.
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        cells: Stack[Cell],
+        output: nn.Linear,
+        *,
+        attention: Attention | None,
+        source_width: int,
+        looks: Looks = "after",
+        input_feeding: bool = False,
+        dropout: float = 0.0,
+        begin: int,
+        end: int,
+    ) -> None:
+        super().__init__()
+        self.embedding, self.cells, self.output = embedding, cells, output
+        self.attention, self.looks, self.input_feeding = attention, looks, input_feeding
+        self.begin, self.end = begin, end
+        self.width = next(iter(cells)).width
+        self.bridge = nn.ModuleList(
+            nn.Linear(source_width, cell.num_states * self.width) for cell in cells
+        )
+        read = self.width + (source_width if attention is not None else 0)
+        self.readout = nn.Linear(read, output.in_features)
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def extra(self) -> Literal["none", "source", "readout"]:
+        """What stands beside the embedded word in the cell's input."""
+        if self.attention is not None and self.looks == "before":
+            return "source"
+        if not self.input_feeding:
+            return "none"
+        return "source" if self.attention is None else "readout"
+
+    def start(self, encoded: Encoded, capacity: int) -> RnnState:  # noqa: ARG002
+        """The first hidden state of each layer is a bridge from the encoder's last one."""
+        summaries = encoded.summaries(len(self.cells))
+        parts = [
+            torch.tanh(bridge(summary)).chunk(cell.num_states, -1)
+            for bridge, summary, cell in zip(self.bridge, summaries, self.cells, strict=True)
+        ]
+        memory = None
+        if self.attention is not None:
+            states = encoded.states.unsqueeze(1)  # one head
+            memory = self.attention.remember(states, states, encoded.padding)
+        fed = encoded.states.new_zeros(len(encoded.states), self.readout.out_features)
+        return RnnState(tuple(tuple(part) for part in parts), memory, summaries[-1], fed)
+
+    def step(
+        self, state: RnnState, tokens: Int[Tensor, " batch"]
+    ) -> tuple[Float[Tensor, "batch vocabulary"], RnnState]:
+        """One word in, the next word's logits out."""
+        hidden, state = self._advance(state, self.embedding(tokens.unsqueeze(1)).squeeze(1))
+        return self.output(hidden), state
+
+    def hidden(self, encoded: Encoded, inputs: Inputs) -> Float[Tensor, "batch target width"]:
+        """All steps at once where no step waits for the one before; else one by one."""
+        state = self.start(encoded, inputs.shape[1])
+        words = self.embedding(inputs)
+        if self.extra == "none" or (self.attention is None and self.extra == "source"):
+            return self._all_at_once(state, words)
+        outputs = []
+        for word in words.unbind(1):
+            output, state = self._advance(state, word)
+            outputs.append(output)
+        return torch.stack(outputs, 1)
+
+    def _advance(self, state: RnnState, word: Tensor) -> tuple[Tensor, RnnState]:
+        inputs, context = word, None
+        if self.attention is not None and self.looks == "before":
+            context = self._read(state.cells[-1][0].unsqueeze(1), state.memory).squeeze(1)
+            inputs = torch.cat([word, context], -1)
+        elif self.extra == "source":
+            inputs = torch.cat([word, state.source], -1)
+        elif self.extra == "readout":
+            inputs = torch.cat([word, state.fed], -1)
+        cells = []
+        for number, (cell, before) in enumerate(zip(self.cells, state.cells, strict=True)):
+            after = cell.step(inputs if number == 0 else self.dropout(inputs), before)
+            cells.append(after)
+            inputs = after[0]
+        if self.attention is not None and context is None:
+            context = self._read(inputs.unsqueeze(1), state.memory).squeeze(1)
+        fed = self._readout(inputs, context)
+        return fed, RnnState(tuple(cells), state.memory, state.source, fed)
+
+    def _all_at_once(self, state: RnnState, words: Tensor) -> Tensor:
+        if self.extra == "source":
+            source = state.source.unsqueeze(1).expand(-1, words.shape[1], -1)
+            words = torch.cat([words, source], -1)
+        for number, (cell, before) in enumerate(zip(self.cells, state.cells, strict=True)):
+            words = cell.run(words if number == 0 else self.dropout(words), before)
+        context = None if self.attention is None else self._read(words, state.memory)
+        return self._readout(words, context)
+
+    def _read(self, hidden: Float[Tensor, "batch query width"], memory: Memory | None) -> Tensor:
+        """The context c of each hidden state: one head, one or more queries."""
+        assert self.attention is not None
+        assert memory is not None
+        return self.attention(hidden.unsqueeze(1), memory).squeeze(1)
+
+    def _readout(self, hidden: Tensor, context: Tensor | None) -> Tensor:
+        both = hidden if context is None else torch.cat([hidden, context], -1)
+        return self.dropout(torch.tanh(self.readout(both)))

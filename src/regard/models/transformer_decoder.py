@@ -1,0 +1,80 @@
+"""The Transformer's decoder: masked self-attention, attention to the source, feed-forward (L66)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.attention import Causal, Mask, Memory
+from regard.layers import DecoderBlock, Embedding, LayerNorm, Stack
+from regard.models.decoder import Inputs, TokenDecoder
+from regard.models.encoder import Encoded
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TransformerState:
+    """Each layer's cache of what was said, and its view of the source."""
+
+    caches: tuple[Memory, ...]
+    sources: tuple[Memory | None, ...]
+    position: int
+
+
+@final
+class TransformerDecoder(TokenDecoder[TransformerState]):
+    """With no cross-attention in its blocks it is a decoder-only language model."""
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        blocks: Stack[DecoderBlock],
+        norm: LayerNorm | None,
+        output: nn.Linear,
+        *,
+        mask: Mask | None = None,
+        begin: int,
+        end: int,
+    ) -> None:
+        super().__init__()
+        self.embedding, self.blocks, self.norm, self.output = embedding, blocks, norm, output
+        self.mask: Mask = Causal() & mask
+        self.begin, self.end = begin, end
+
+    def start(self, encoded: Encoded, capacity: int) -> TransformerState:
+        """Empty caches; keys and values of the source are worked out here, once."""
+        like, batch = self.embedding.table.weight, len(encoded.states)
+        like = encoded.states if encoded.states.shape[1] else like
+        caches = tuple(
+            block.attention.room(like, batch, capacity, self.mask) for block in self.blocks
+        )
+        return TransformerState(caches, self._sources(encoded), 0)
+
+    def step(
+        self, state: TransformerState, tokens: Int[Tensor, " batch"]
+    ) -> tuple[Float[Tensor, "batch vocabulary"], TransformerState]:
+        """One position: its cost does not grow with a second pass over what came before."""
+        states = self.embedding(tokens.unsqueeze(1), state.position)
+        caches = []
+        for block, cache, source in zip(self.blocks, state.caches, state.sources, strict=True):
+            states, cache_after = block.step(states, cache, source)
+            caches.append(cache_after)
+        states = states if self.norm is None else self.norm(states)
+        after = TransformerState(tuple(caches), state.sources, state.position + 1)
+        return self.output(states.squeeze(1)), after
+
+    def hidden(self, encoded: Encoded, inputs: Inputs) -> Float[Tensor, "batch target width"]:
+        """All positions at once, each seeing only those before it."""
+        states = self.embedding(inputs)
+        for block, source in zip(self.blocks, self._sources(encoded), strict=True):
+            states = block(states, self.mask, source)
+        return states if self.norm is None else self.norm(states)
+
+    def _sources(self, encoded: Encoded) -> tuple[Memory | None, ...]:
+        return tuple(
+            None if block.cross is None else block.cross.remember(encoded.states, encoded.padding)
+            for block in self.blocks
+        )
