@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import final
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -51,8 +52,8 @@ class Attention(nn.Module):
     def remember(
         self,
         key: Float[Tensor, "batch heads key key_width"],
-        value: Float[Tensor, "batch heads key value_width"],
-        mask: Mask | None = None,
+        value: Float[Tensor, "... value_width"],
+        mask: Mask | Tensor | None = None,
         first: int = 0,
     ) -> Memory:
         """Make keys and values ready to be attended to; the work that needs no query is done here, once."""
@@ -63,6 +64,8 @@ class Attention(nn.Module):
                 remedy="(batch, heads, key) must be the same for both",
             )
         mask = as_mask(mask)
+        if mask is not None:
+            mask.fit(*key.shape[:3])
         key = self.score.prepare(without_void(key, mask), first)
         return Memory(key, without_void(value, mask), mask)
 
@@ -86,7 +89,8 @@ class Attention(nn.Module):
         if edited is not None:
             return edited @ aligned.memory.value
         if self.normaliser.is_random:
-            return aligned.weights @ aligned.memory.value
+            weights = F.dropout(aligned.weights, self.dropout, self.training)
+            return weights @ aligned.memory.value
         return kernels.attend(self, query, aligned.memory)
 
 

@@ -14,7 +14,7 @@ from regard.attention.normalise import Normaliser
 from regard.attention.score import Additive, Cosine, General, Location, Score
 from regard.errors import UsageError
 
-Rows = Float[Tensor, "... rows width"]
+Rows = Tensor  # (rows, width) with up to two axes before them; checked below, in words
 
 
 def attend(
@@ -76,10 +76,13 @@ def _ready(
     if isinstance(score, str):
         score = _with_identity(score, query.shape[-1], key.shape[-1], key.shape[-2]).to(query)
     if isinstance(normalise, str):
-        normalise = make_normaliser(normalise)
-    attention = Attention(score, normalise).to(query.device).eval()
-    memory = attention.remember(_four(key), _four(value), as_mask(mask))
-    return attention, _four(query), memory
+        normalise = make_normaliser(normalise).eval()
+    query, key, value, mask = _four(query), _four(key), _four(value), as_mask(mask)
+    if mask is not None:
+        batch, heads, keys, _ = key.shape
+        mask.fit(batch, heads, keys, query.shape[2])
+    attention = Attention(score, normalise)
+    return attention, query, attention.remember(key, value, mask)
 
 
 def _four(tensor: Tensor) -> Float[Tensor, "batch heads rows width"]:

@@ -47,7 +47,7 @@ class Heads(nn.Module):
         self.value = nn.Linear(source_width, num_heads * value_width, bias=bias)
         self.output = nn.Linear(num_heads * value_width, width, bias=bias)
         self.attention = attention
-        self.position = position
+        self.position = _fitting(position, key_width, value_width)
         self.register_buffer("gate", None)
         self.gate: Tensor | None
         for projection in (self.query, self.key, self.value, self.output):
@@ -55,7 +55,7 @@ class Heads(nn.Module):
             if bias:
                 nn.init.zeros_(projection.bias)
 
-    def remember(self, source: States, mask: Mask | None = None) -> Memory:
+    def remember(self, source: States, mask: Mask | Tensor | None = None) -> Memory:
         """What there is to attend to in these states."""
         return self.attention.remember(*self._keys_and_values(source, 0), mask)
 
@@ -135,6 +135,20 @@ def head_width(width: int, num_heads: int) -> int:
             remedy=f"choose one of {_divisors(width)}, or give key_width yourself",
         )
     return width // num_heads
+
+
+def _fitting(
+    position: Rotary | Added | None, key_width: int, value_width: int
+) -> Rotary | Added | None:
+    needed = {key_width, value_width} if isinstance(position, Added) else {key_width}
+    if position is not None and needed != {position.width}:
+        raise UsageError(
+            f"positions of width {position.width} cannot serve heads of "
+            f"key width {key_width} and value width {value_width}",
+            where="position",
+            remedy="rotation needs the key width; vectors are added to q, k and v, so all must agree",
+        )
+    return position
 
 
 def _divisors(number: int) -> list[int]:

@@ -30,6 +30,9 @@ class Mask(ABC):
         """The same mask for this shape, as simple as it can be told; None when it forbids nothing."""
         return self
 
+    def fit(self, batch: int, heads: int, keys: int, queries: int | None = None) -> None:  # noqa: B027
+        """Refuse a memory of a shape that this mask was not made for."""
+
     def select(self, rows: Int[Tensor, " rows"]) -> Mask:  # noqa: ARG002
         """The mask of these rows of the batch."""
         return self
@@ -57,11 +60,13 @@ class Mask(ABC):
         )
         return allowed.expand(*allowed.shape[:2], queries, keys)
 
-    def __and__(self, other: Mask | None) -> Mask:
-        return self if other is None else Both.of(self, other)
+    def __and__(self, other: Mask | Tensor | None) -> Mask:
+        mask = as_mask(other)
+        return self if mask is None else Both.of(self, mask)
 
-    def __rand__(self, other: Mask | None) -> Mask:
-        return self if other is None else Both.of(other, self)
+    def __rand__(self, other: Mask | Tensor | None) -> Mask:
+        mask = as_mask(other)
+        return self if mask is None else Both.of(mask, self)
 
 
 @final
@@ -74,6 +79,15 @@ class Padding(Mask):
     def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
         """J < length of the row."""
         return key < self.lengths[batch]
+
+    def fit(self, batch: int, heads: int, keys: int, queries: int | None = None) -> None:  # noqa: ARG002
+        """One length a row."""
+        if len(self.lengths) != batch:
+            raise UsageError(
+                f"padding has {len(self.lengths)} lengths for a batch of {batch}",
+                where="mask",
+                remedy="give one length a row: how many of its keys are real",
+            )
 
     def select(self, rows: Int[Tensor, " rows"]) -> Padding:
         """The lengths of these rows."""
@@ -171,13 +185,28 @@ class Given(Mask):
         sizes = self.allowed.shape
         return self.allowed[batch % sizes[0], head % sizes[1], query % sizes[2], key % sizes[3]]
 
+    def reduce(self, queries: int, keys: int, first: int) -> Mask | None:
+        """A pattern may reach further than a cache is filled, never less far."""
+        batch, heads, rows, columns = self.allowed.shape
+        if 1 != rows < first + queries or 1 != columns < keys:
+            raise _misfit(self.allowed, (batch, heads, first + queries, keys))
+        return self
+
+    def fit(self, batch: int, heads: int, keys: int, queries: int | None = None) -> None:
+        """Each axis is 1 or that of the scores."""
+        sizes = self.allowed.shape
+        needed = (batch, heads, sizes[2] if queries is None else queries, keys)
+        if any(size not in (1, need) for size, need in zip(sizes, needed, strict=True)):
+            raise _misfit(self.allowed, needed)
+
     def select(self, rows: Int[Tensor, " rows"]) -> Given:
         """The pattern of these rows."""
         return self if self.allowed.shape[0] == 1 else Given(self.allowed[rows])
 
     def unseen(self, keys: int) -> Bool[Tensor, "#batch key"]:
         """Keys that no query and no head may see."""
-        return ~self.allowed.any(dim=(1, 2)).expand(-1, keys)
+        void = ~self.allowed.any(dim=(1, 2))
+        return void.expand(-1, keys) if void.shape[1] == 1 else void[:, :keys]
 
 
 @final
@@ -209,6 +238,11 @@ class Both(Mask):
             return kept[0] if kept else None
         return replace(self, parts=kept)
 
+    def fit(self, batch: int, heads: int, keys: int, queries: int | None = None) -> None:
+        """Every part fits."""
+        for part in self.parts:
+            part.fit(batch, heads, keys, queries)
+
     def select(self, rows: Int[Tensor, " rows"]) -> Both:
         """Each part of these rows."""
         return replace(self, parts=tuple(part.select(rows) for part in self.parts))
@@ -225,7 +259,7 @@ class Both(Mask):
         return first
 
 
-def as_mask(mask: Mask | Tensor | None) -> Mask | None:
+def as_mask(mask: object) -> Mask | None:
     """What a person may pass as a mask: one of ours, a bool tensor, or nothing."""
     match mask:
         case None | Mask():
@@ -248,3 +282,11 @@ def as_mask(mask: Mask | Tensor | None) -> Mask | None:
                 where="mask",
                 remedy="for example regard.Causal(), or Padding(lengths) & Window(3, 3)",
             )
+
+
+def _misfit(allowed: Tensor, needed: tuple[int, ...]) -> UsageError:
+    return UsageError(
+        f"a mask of {tuple(allowed.shape)} does not broadcast to scores of {needed}",
+        where="mask",
+        remedy="its axes are (batch, heads, query, key), each of the scores' size or 1",
+    )

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.attention.mask import Mask
+from regard.errors import UsageError
 
 
 @final
@@ -56,10 +57,16 @@ class Memory:
         value: Float[Tensor, "batch heads new value_width"],
     ) -> Memory:
         """The cache with these positions written behind the filled ones, in place."""
-        start = self.filled or 0
+        start = self.capacity if self.filled is None else self.filled
         end = start + key.shape[2]
-        self.key[:, :, start:end] = key
-        self.value[:, :, start:end] = value
+        if end > self.capacity:
+            raise UsageError(
+                f"this memory has room for {self.capacity} positions, and {end} were asked for",
+                where="Memory.capacity",
+                remedy="make room for more, as in Memory.room(capacity=...)",
+            )
+        self.key[:, :, start:end] = without_void(key, self.mask, start)
+        self.value[:, :, start:end] = without_void(value, self.mask, start)
         return replace(self, first=start, filled=end)
 
     def seen(self) -> Memory:
@@ -95,8 +102,9 @@ class Memory:
         )
 
 
-def without_void(tensor: Float[Tensor, "batch heads key width"], mask: Mask | None) -> Tensor:
+def without_void(
+    tensor: Float[Tensor, "batch heads key width"], mask: Mask | None, first: int = 0
+) -> Float[Tensor, "batch heads key width"]:
     """Zero what no query may see: 0 times NaN is NaN, so a weight of 0 is not enough."""
-    void = None if mask is None else mask.unseen(tensor.shape[2])
-    return tensor if void is None else tensor.masked_fill(void[:, None, :, None], 0.0)
-
+    void = None if mask is None else mask.unseen(first + tensor.shape[2])
+    return tensor if void is None else tensor.masked_fill(void[:, None, first:, None], 0.0)

@@ -59,7 +59,7 @@ class Sparsemax(Normaliser):
 
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
         """Tau is worked out over the support, which the sorted scores reveal."""
-        scores = _top_zero(scores, allowed, floor=-2.0)
+        dtype, scores = scores.dtype, _top_zero(scores, allowed, floor=-2.0)
         with torch.no_grad():
             ranked = scores.sort(-1, descending=True).values
             size = _ranks(scores)
@@ -69,7 +69,7 @@ class Sparsemax(Normaliser):
         tau = (torch.where(inside, scores, 0.0).sum(-1, keepdim=True) - 1) / inside.sum(
             -1, keepdim=True
         )
-        return torch.where(inside, scores - tau, 0.0).clamp(min=0)
+        return torch.where(inside, scores - tau, 0.0).clamp(min=0).to(dtype)
 
 
 @final
@@ -91,7 +91,7 @@ class Entmax15(Normaliser):
             (chosen**2).sum(-1, keepdim=True),
             inside.sum(-1, keepdim=True),
         )
-        return torch.where(inside, halves - tau, 0.0).clamp(min=0) ** 2
+        return (torch.where(inside, halves - tau, 0.0).clamp(min=0) ** 2).to(scores.dtype)
 
 
 @final
@@ -141,18 +141,19 @@ class Gumbel(Normaliser):
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
         """The largest of score + Gumbel noise is a draw from the softmax."""
         if self.training:
-            uniform = torch.rand_like(scores).clamp(1e-9, 1 - 1e-6)
-            scores = scores - (-uniform.log()).log()
+            # Half precision has too few numbers in 0..1 to draw from.
+            uniform = torch.rand_like(scores, dtype=torch.float32).clamp(1e-9, 1 - 1e-6)
+            scores = scores - (-uniform.log()).log().to(scores.dtype)
         return _straight_through(scores.masked_fill(~allowed, -torch.inf), self.temperature)
 
 
 @final
 class Proportional(Normaliser):
-    """e_j / sum_l e_l, for scores that are never negative: what linear attention divides by."""
+    """max(0, e_j) / sum_l max(0, e_l): with a positive feature map, what linear attention divides by."""
 
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
-        """A row whose allowed scores are all 0 looks at nothing."""
-        scores = scores.masked_fill(~allowed, 0.0)
+        """A row with no positive score looks at nothing."""
+        scores = scores.relu().masked_fill(~allowed, 0.0)
         total = scores.sum(-1, keepdim=True)
         return scores / total.masked_fill(total == 0, 1.0)
 
@@ -166,7 +167,11 @@ def _ranks(scores: Scores) -> Float[Tensor, " key"]:
 
 
 def _top_zero(scores: Scores, allowed: Allowed, floor: float) -> Scores:
-    """Shift each row so that its best allowed score is 0; what lies below the floor can have no weight."""
+    """Shift each row so that its best allowed score is 0; what lies below the floor can have no weight.
+
+    At least in float32: the sums over a sorted row would drift in half precision.
+    """
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     masked = scores.masked_fill(~allowed, -torch.inf)
     shifted = scores - masked.amax(-1, keepdim=True).detach()
     return shifted.masked_fill(~allowed, floor).clamp(min=floor)

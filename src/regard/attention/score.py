@@ -19,9 +19,12 @@ from regard.errors import UsageError
 
 Query = Float[Tensor, "#batch #heads query query_width"]
 Key = Float[Tensor, "#batch #heads key key_width"]
+Adapted = Float[Tensor, "#batch #heads query adapted_width"]
 Prepared = Float[Tensor, "#batch #heads key prepared_width"]
 Scores = Float[Tensor, "batch heads query key"]
 Contributions = Float[Tensor, "batch heads query key neuron"]
+
+EPSILON = 1e-6  # the least norm a cosine divides by; half precision cannot hold 1e-8
 
 
 class Score(nn.Module, ABC):
@@ -31,7 +34,7 @@ class Score(nn.Module, ABC):
         """The work on keys that no query changes, done once a memory; `first` is their position."""
         return key
 
-    def adapt(self, query: Query) -> Query:
+    def adapt(self, query: Query) -> Adapted:
         """The work on queries that no key changes."""
         return query
 
@@ -108,11 +111,11 @@ class Cosine(DotScore):
 
     def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
         """H / |h|."""
-        return F.normalize(key, dim=-1, eps=1e-8)
+        return F.normalize(key, dim=-1, eps=EPSILON)
 
-    def adapt(self, query: Query) -> Query:
+    def adapt(self, query: Query) -> Adapted:
         """Sharpness times s / |s|."""
-        return F.normalize(query, dim=-1, eps=1e-8) * self.log_sharpness.exp()
+        return F.normalize(query, dim=-1, eps=EPSILON) * self.log_sharpness.exp()
 
 
 @final
@@ -155,7 +158,7 @@ class Additive(Score):
         """U h."""
         return key @ self.key_weight
 
-    def adapt(self, query: Query) -> Query:
+    def adapt(self, query: Query) -> Adapted:
         """W s."""
         return query @ self.query_weight
 
@@ -178,7 +181,7 @@ class FeatureMap(DotScore):
         """phi(h)."""
         return F.elu(key) + 1
 
-    def adapt(self, query: Query) -> Query:
+    def adapt(self, query: Query) -> Adapted:
         """phi(s)."""
         return F.elu(query) + 1
 

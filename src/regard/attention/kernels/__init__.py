@@ -29,10 +29,11 @@ def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
     mask = memory.mask
     mask = mask and mask.reduce(query.shape[2], memory.key.shape[2], memory.first)
     plain = attention.bias is None
+    dropping = attention.training and attention.dropout > 0  # FlexAttention cannot
     match attention.score, attention.normaliser:
         case FeatureMap(), Proportional() if plain and memory.first == 0 and linear.takes(mask):
             return linear.attend(attention, query, memory, mask)
-        case DotScore(), Softmax() if query.is_cuda and _is_structured(mask):
+        case DotScore(), Softmax() if query.is_cuda and _is_structured(mask) and not dropping:
             return flex.attend(attention, query, memory, mask)
         case DotScore(), Softmax():
             return fused.attend(attention, query, memory, mask)
