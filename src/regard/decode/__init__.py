@@ -1,1 +1,38 @@
-""""""
+"""Generation from anything that takes steps: greedy, beam, sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from regard.decode.beam import beam
+from regard.decode.hypothesis import BeamTree, Expansion, Hypothesis
+from regard.decode.prefix import Prefix
+from regard.decode.sample import greedy, sample
+from regard.decode.settings import DecodeSettings
+from regard.models import Decoder, Encoded
+
+__all__ = [
+    "BeamTree",
+    "DecodeSettings",
+    "Expansion",
+    "Hypothesis",
+    "Prefix",
+    "beam",
+    "greedy",
+    "sample",
+    "search",
+]
+
+
+def search(
+    decoder: Decoder[Any],
+    encoded: Encoded,
+    settings: DecodeSettings,
+    prefix: Prefix | None = None,
+) -> list[list[Hypothesis]]:
+    """The hypotheses of each row, best first, by the search that the settings name."""
+    if settings.sample:
+        return sample(decoder, encoded, settings, prefix)
+    if settings.beam == 1:
+        return greedy(decoder, encoded, settings, prefix)
+    return beam(decoder, encoded, settings, prefix)[0]

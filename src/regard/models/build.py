@@ -150,8 +150,9 @@ def _one_head(
         key_width=key_width,
         max_length=settings.max_length + 1,  # a pointer's stop sign takes a place
     )
-    is_pointer = isinstance(settings, PointSettings)
-    return Attention(score, Softmax() if is_pointer else make_normaliser(settings.normalise))
+    if isinstance(settings, PointSettings):
+        return Attention(score, Softmax())
+    return Attention(score, make_normaliser(settings.normalise))
 
 
 def _rnn_decoder(

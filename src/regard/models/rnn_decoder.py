@@ -32,9 +32,9 @@ class RnnState:
 class RnnDecoder(TokenDecoder[RnnState]):
     """One step (L13): new hidden state h; context c from the source; feed-forward over [h; c]; word.
 
-    `looks` says when it attends: "after" the new hidden state (Luong 2015, the lecture's order), or "before"
-    it, with the context as the cell's input (Bahdanau 2015). `input_feeding` hands the last readout, or without
-    attention the source summary, to the next step's input.
+    `looks` says when it attends: "after" the new hidden state (Luong 2015, the lecture's order), or
+    "before" it, with the context as the cell's input (Bahdanau 2015). `input_feeding` hands the last
+    readout, or without attention the source summary, to the next step's input.
     """
 
     def __init__(

@@ -1,0 +1,228 @@
+"""Beam search over anything that takes steps.
+
+The beam follows `beam` hypotheses a row. Each step ranks all their continuations by total log-probability
+and keeps the best; one that ends keeps its place and is followed no further. With `beam = 1` this is greedy
+search; with a beam as wide as the space it is exhaustive search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.decode.hypothesis import BeamTree, Expansion, Fate, Finish, Hypothesis
+from regard.decode.penalty import best_to_come, divisor, hypothesis
+from regard.decode.prefix import Prefix, ready
+from regard.decode.rank import best
+from regard.decode.settings import DecodeSettings
+from regard.models import Decoder, Encoded, select
+
+ROWS = 8  # finished rows leave the batch in groups, so that its size stays a multiple of this
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What one step decided, for the rows still searched: slot s continues slot parents[s] by tokens[s]."""
+
+    rows: Int[Tensor, " rows"]
+    parents: Int[Tensor, "rows slots"]
+    tokens: Int[Tensor, "rows slots"]
+    totals: Float[Tensor, "rows slots"]
+    added: Float[Tensor, "rows slots"]
+    ended: Bool[Tensor, "rows slots"]
+    alive: Bool[Tensor, "rows slots"]
+
+
+@final
+@dataclass
+class Record:
+    """All steps so far; hypotheses are read off it backwards, once, at the end."""
+
+    steps: list[Step] = field(default_factory=list)
+    trees: list[list[list[Expansion]]] | None = None
+
+
+@torch.no_grad()
+def beam(
+    decoder: Decoder[Any],
+    encoded: Encoded,
+    settings: DecodeSettings,
+    prefix: Prefix | None = None,
+    *,
+    tree: bool = False,
+) -> tuple[list[list[Hypothesis]], list[BeamTree] | None]:
+    """The best `top_beams` hypotheses of each row, best first, and the tree when asked for."""
+    batch, device, width = len(encoded.states), encoded.states.device, settings.beam
+    prefix = prefix or Prefix.of([()] * batch, device)
+    capacity = settings.max_length + prefix.tokens.shape[1]
+    rows = torch.arange(batch, device=device)
+    state = select(decoder.start(encoded, capacity), rows.repeat_interleave(width))
+    tokens = torch.full((batch * width,), decoder.begin, device=device)
+    totals = torch.full((batch, width), -torch.inf, device=device, dtype=_precision(encoded.states))
+    totals[:, 0] = 0.0  # all slots start alike, so only one of them counts
+    finished = torch.full_like(totals, -torch.inf)
+    record = Record(trees=[[] for _ in range(batch)] if tree else None)
+    forced = prefix
+    for number in range(capacity):
+        if batch == 0:
+            break
+        logits, state = decoder.step(state, tokens)
+        each_forced = _each(forced, width)
+        generated = number - each_forced.lengths
+        found = ready(logits, end=decoder.end, ended_allowed=generated >= settings.min_length)
+        found = each_forced.force(found, number).to(totals.dtype)
+        step = _choose(found, totals, finished, rows, forced.lengths <= number, decoder.end)
+        record.steps.append(step)
+        if record.trees is not None:
+            _draw(record.trees, step, found, totals)
+        length = (number + 1 - forced.lengths).clamp(min=1).unsqueeze(1)
+        finished = _finish(finished, step, length, settings)
+        totals = step.totals.masked_fill(~step.alive, -torch.inf)
+        tokens = step.tokens.flatten()
+        origin = torch.arange(len(rows), device=device).unsqueeze(1) * width + step.parents
+        open_rows = _open(totals, finished, forced, number, settings)
+        if not open_rows.any():
+            break
+        keep = _keep(open_rows)
+        if len(keep) < len(rows):
+            origin, tokens = origin[keep], tokens.view(-1, width)[keep].flatten()
+            totals, finished = totals[keep], finished[keep]
+            rows, forced = rows[keep], forced.select(keep)
+        state = select(state, origin.flatten())
+    return _read(record, batch, prefix, settings), _trees(record)
+
+
+def _precision(states: Tensor) -> torch.dtype:
+    return torch.float64 if states.dtype == torch.float64 else torch.float32
+
+
+def _each(prefix: Prefix, width: int) -> Prefix:
+    rows = torch.arange(len(prefix.lengths), device=prefix.lengths.device)
+    return prefix.select(rows.repeat_interleave(width))
+
+
+def _choose(
+    found: Float[Tensor, "hypotheses vocabulary"],
+    totals: Float[Tensor, "rows slots"],
+    finished: Float[Tensor, "rows slots"],
+    rows: Tensor,
+    may_end: Bool[Tensor, " rows"],
+    end: int,
+) -> Step:
+    """The best continuations of each row, as many as it has open places."""
+    width, vocabulary = totals.shape[1], found.shape[1]
+    candidates = (totals.unsqueeze(-1) + found.view(-1, width, vocabulary)).flatten(1)
+    values, index = best(candidates, width)
+    short = width - values.shape[1]
+    if short:
+        values = torch.nn.functional.pad(values, (0, short), value=-torch.inf)
+        index = torch.nn.functional.pad(index, (0, short))
+    places = width - finished.isfinite().sum(-1, keepdim=True)
+    open_place = torch.arange(width, device=values.device) < places
+    kept = open_place & values.isfinite()
+    parents, tokens = index // vocabulary, index % vocabulary
+    ended = kept & (tokens == end) & may_end.unsqueeze(1)
+    added = found.view(len(totals), -1).gather(1, index)
+    return Step(rows, parents, tokens, values, added, ended, kept & ~ended)
+
+
+def _finish(finished: Tensor, step: Step, length: Tensor, settings: DecodeSettings) -> Tensor:
+    """Scores of the hypotheses that hold their places for good, best first."""
+    scores = step.totals / divisor(length, settings.penalty, settings.alpha)
+    new = scores.masked_fill(~step.ended, -torch.inf)
+    return torch.cat([finished, new], 1).sort(-1, descending=True).values[:, : finished.shape[1]]
+
+
+def _open(
+    totals: Tensor, finished: Tensor, prefix: Prefix, number: int, settings: DecodeSettings
+) -> Bool[Tensor, " rows"]:
+    """Rows where something unfinished could still come among the best: stopping the others is exact."""
+    longest = torch.full((1,), float(settings.max_length), device=totals.device)
+    hope = best_to_come(totals, longest, settings.penalty, settings.alpha).amax(1)
+    worst_returned = finished[:, min(settings.top_beams, finished.shape[1]) - 1]
+    in_time = number + 1 < settings.max_length + prefix.lengths
+    return (hope > worst_returned) & totals.isfinite().any(1) & in_time
+
+
+def _keep(open_rows: Bool[Tensor, " rows"]) -> Int[Tensor, " kept"]:
+    """Rows to go on with: the open ones, filled up with others to a multiple of ROWS; or all of them."""
+    count = int(open_rows.sum())
+    wanted = -(-count // ROWS) * ROWS
+    if wanted >= len(open_rows):
+        return torch.arange(len(open_rows), device=open_rows.device)
+    order = torch.argsort(open_rows.int(), descending=True, stable=True)[:wanted]
+    return order.sort().values
+
+
+def _read(
+    record: Record, batch: int, prefix: Prefix, settings: DecodeSettings
+) -> list[list[Hypothesis]]:
+    """Walk back from each end; what never ended stopped at the length limit."""
+    steps = [_on_cpu(step) for step in record.steps]
+    place = [{int(row): place for place, row in enumerate(step.rows)} for step in steps]
+    found: list[list[Hypothesis]] = [[] for _ in range(batch)]
+    for row in range(batch):
+        forced = int(prefix.lengths[row])
+        limit = settings.max_length + forced
+        last = max((n for n, rows in enumerate(place) if row in rows and n < limit), default=-1)
+        for number in range(last + 1):
+            step, at = steps[number], place[number][row]
+            full = number + 1 == limit
+            for slot in range(settings.beam):
+                if step.ended[at, slot] or (full and step.alive[at, slot]):
+                    finish: Finish = "end" if step.ended[at, slot] else "length"
+                    path = _walk(steps, place, row, number, slot)
+                    total = float(step.totals[at, slot])
+                    found[row].append(hypothesis(path, total, finish, forced, settings))
+        if not found[row]:
+            found[row].append(Hypothesis((), (), -torch.inf, "numerics", forced))
+        found[row].sort(key=lambda h: -h.score)
+    return [hypotheses[: settings.top_beams] for hypotheses in found]
+
+
+def _walk(
+    steps: list[Step], place: list[dict[int, int]], row: int, number: int, slot: int
+) -> list[tuple[int, float]]:
+    path = []
+    for n in range(number, -1, -1):
+        step, at = steps[n], place[n][row]
+        path.append((int(step.tokens[at, slot]), float(step.added[at, slot])))
+        slot = int(step.parents[at, slot])
+    return path[::-1]
+
+
+def _on_cpu(step: Step) -> Step:
+    names = ("rows", "parents", "tokens", "totals", "added", "ended", "alive")
+    return Step(*(getattr(step, name).cpu() for name in names))
+
+
+def _draw(trees: list[list[list[Expansion]]], step: Step, found: Tensor, totals: Tensor) -> None:
+    """Note twice as many candidates as the beam keeps: those that lived, and the best that did not."""
+    width, vocabulary = totals.shape[1], found.shape[1]
+    each = found.view(-1, width, vocabulary)
+    values, index = best((totals.unsqueeze(-1) + each).flatten(1), 2 * width)
+    for at, row in enumerate(step.rows.tolist()):
+        drawn = []
+        for rank, (value, place) in enumerate(
+            zip(values[at].tolist(), index[at].tolist(), strict=True)
+        ):
+            if value == -torch.inf:
+                continue
+            parent, token = divmod(place, vocabulary)
+            lived = rank < width and bool(step.alive[at, rank] | step.ended[at, rank])
+            ended = lived and bool(step.ended[at, rank])
+            fate: Fate = "ended" if ended else "kept" if lived else "dropped"
+            added = float(each[at, parent, token])
+            drawn.append(Expansion(parent, token, added, value, fate, rank if lived else -1))
+        trees[row].append(drawn)
+
+
+def _trees(record: Record) -> list[BeamTree] | None:
+    if record.trees is None:
+        return None
+    return [BeamTree(tuple(tuple(step) for step in tree)) for tree in record.trees]

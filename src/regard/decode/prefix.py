@@ -1,0 +1,56 @@
+"""Symbols that are given, not found: a prompt, or a word that a person chose instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Prefix:
+    """One forced beginning a row, of any length."""
+
+    tokens: Int[Tensor, "rows longest"]
+    lengths: Int[Tensor, " rows"]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]], device: torch.device) -> Prefix:
+        """From lists of ids."""
+        lengths = torch.tensor([len(row) for row in rows], device=device, dtype=torch.long)
+        tokens = torch.zeros(len(rows), max(map(len, rows), default=0), dtype=torch.long)
+        for number, row in enumerate(rows):
+            tokens[number, : len(row)] = torch.tensor(row, dtype=torch.long)
+        return cls(tokens.to(device), lengths)
+
+    def select(self, rows: Int[Tensor, " rows"]) -> Prefix:
+        """The beginnings of these rows."""
+        return Prefix(self.tokens[rows], self.lengths[rows])
+
+    def force(
+        self, log_probabilities: Float[Tensor, "rows vocabulary"], step: int
+    ) -> Float[Tensor, "rows vocabulary"]:
+        """Where a symbol is given, it is certain: log-probability 0, and -inf for all others."""
+        if step >= self.tokens.shape[1]:
+            return log_probabilities
+        given = (step < self.lengths).unsqueeze(1)
+        chosen = torch.full_like(log_probabilities, -torch.inf)
+        chosen.scatter_(1, self.tokens[:, step : step + 1], 0.0)
+        return torch.where(given, chosen, log_probabilities)
+
+
+def ready(
+    logits: Float[Tensor, "rows vocabulary"], *, end: int, ended_allowed: Tensor
+) -> Float[Tensor, "rows vocabulary"]:
+    """Log-probabilities of the next symbol; the end is banned where it comes too soon, NaN is impossible."""
+    if logits.dtype not in (torch.float32, torch.float64):
+        logits = logits.float()
+    log_probabilities = logits.log_softmax(-1).nan_to_num(nan=-torch.inf, neginf=-torch.inf)
+    too_soon = ~ended_allowed
+    log_probabilities[:, end] = log_probabilities[:, end].masked_fill(too_soon, -torch.inf)
+    return log_probabilities
