@@ -1,0 +1,210 @@
+"""Which rows form batch k of epoch e: little padding, few shapes, one order for every world size.
+
+The one idea: a row's padded shape depends on that row alone, chosen from a short list that was
+fitted to the corpus; so padding is known beforehand, and an epoch is only an order. The rows are
+shuffled by a key, cut into windows, grouped by shape inside a window, cut into batches of one
+shape, and the batches of a window are shuffled again. All of it is a pure function of
+(lengths, settings, seed, epoch): nothing is stored, and any batch can be reached from its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Int
+from pydantic import Field, field_validator
+
+from regard.config import Settings
+from regard.data.order import permuted
+from regard.data.shapes import Shapes, rounded_up
+from regard.errors import DataError, ResumeError, UsageError
+
+
+@final
+class BatchSettings(Settings):
+    """How rows are put together. `tokens` counts padded places on the longer of the two sides.
+
+    So a batch holds at most `tokens` source places and at most `tokens` target places, and the
+    number means the same for a model that has only one side.
+    """
+
+    tokens: int = Field(default=4096, ge=1)
+    max_length: int = Field(default=256, ge=1)
+    sentences: int | None = Field(default=None, ge=1)
+    buckets: int = Field(default=64, ge=1, le=1024)
+    window: int = Field(default=262_144, ge=1)
+
+    @field_validator("max_length")
+    @classmethod
+    def _fits_the_budget(cls, length: int, info: Any) -> int:
+        if length > info.data.get("tokens", length):
+            raise ValueError(f"a row must fit into a batch of {info.data['tokens']} tokens")
+        return length
+
+
+def key_bucket(length: int) -> int:
+    """The padded length of one sentence's keys when nothing may depend on its neighbours.
+
+    A multiple of 8 that this sentence alone decides: strict mode batches only within a bucket.
+    """
+    return rounded_up(length, least=8)
+
+
+@final
+@dataclass(frozen=True)
+class Shape:
+    """Padded lengths of both sides, and how many rows a full batch of them has."""
+
+    source: int
+    target: int
+    rows: int
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BatchRows:
+    """Some rows of one padded shape. No rows at all is a rank's turn to wait for the others."""
+
+    rows: Int[np.ndarray, " rows"]
+    source_length: int
+    target_length: int
+
+    @property
+    def tokens(self) -> int:
+        """Padded places on the longer side: what the budget counts."""
+        return len(self.rows) * max(self.source_length, self.target_length)
+
+    def split(self, tokens: int) -> tuple[BatchRows, ...]:
+        """The same rows in order, in pieces of at most `tokens` (but never less than one row)."""
+        size = max(1, tokens // max(1, self.source_length, self.target_length))
+        return tuple(
+            BatchRows(self.rows[start : start + size], self.source_length, self.target_length)
+            for start in range(0, max(1, len(self.rows)), size)
+        )
+
+
+@final
+class Plan:
+    """The batches of a corpus, epoch by epoch. Lengths are what the model sees, specials counted.
+
+    `target` is None where a row has one side only (tags, labels, plain lines).
+    """
+
+    def __init__(
+        self,
+        source: Int[np.ndarray, " corpus"],
+        target: Int[np.ndarray, " corpus"] | None,
+        settings: BatchSettings,
+        seed: int,
+    ) -> None:
+        assert target is None or len(source) == len(target), "the sides differ in their rows"
+        self.settings, self.seed, self.count = settings, seed, len(source)
+        # Equal windows: a short last one would be full of half-empty batches.
+        self.windows = -(-self.count // settings.window)
+        # One more shape means one more half-empty batch in each window, worth a quarter of a full one.
+        charge = settings.tokens // 4 * self.windows
+        self._fitted = Shapes(source, target, settings.max_length, settings.buckets, charge)
+        self.shapes = tuple(Shape(*pair, rows=self._full(max(pair))) for pair in self._fitted.pairs)
+        if self.skipped == self.count:
+            raise DataError(
+                f"0 of {self.count} rows left: {self.skipped} are longer than {settings.max_length}",
+                where="max_length",
+                remedy="raise max_length, or look at the data: are there any line breaks?",
+            )
+
+    @property
+    def skipped(self) -> int:
+        """How many rows are longer than `max_length` on a side, and so in no batch."""
+        return self._fitted.skipped
+
+    @property
+    def waste(self) -> float:
+        """The share of places that hold padding; a row's shape is its own, so it never changes."""
+        return self._fitted.waste
+
+    def epoch(self, number: int) -> EpochPlan:
+        """The batches of one pass over the corpus."""
+        return EpochPlan(self, number)
+
+    def window(
+        self, number: int, epoch: int
+    ) -> tuple[Int[np.ndarray, " kept"], Int[np.ndarray, " kept"]]:
+        """The rows of one window in shuffled order, and the number of each row's shape."""
+        start = self.count * number // self.windows
+        stop = self.count * (number + 1) // self.windows
+        rows = permuted(np.arange(start, stop), self.count, self.seed, epoch)
+        shape = self._fitted.of(rows)
+        kept = shape >= 0
+        return rows[kept], shape[kept]
+
+    def _full(self, longer: int) -> int:
+        """Rows of a full batch: what the budget allows, in eights where there is room for that."""
+        rows = self.settings.tokens // longer
+        if self.settings.sentences is not None:
+            rows = min(rows, self.settings.sentences)
+        return rows // 8 * 8 if rows >= 8 else rows
+
+
+@final
+class EpochPlan:
+    """One epoch: a sequence of global batches, the same for every number of ranks."""
+
+    def __init__(self, plan: Plan, number: int) -> None:
+        self._plan, self._number = plan, number
+        self._counts: list[int] = []  # batches a window, as far as anyone has asked
+
+    def __len__(self) -> int:
+        """How many global batches; the first call looks at every row's length once."""
+        return sum(self._count(window) for window in range(self._plan.windows))
+
+    def __iter__(self) -> Iterator[BatchRows]:
+        return self.batches()
+
+    def batches(self, start: int = 0, *, rank: int = 0, world: int = 1) -> Iterator[BatchRows]:
+        """From global batch `start` on, every `world`-th batch beginning with the `rank`-th.
+
+        All ranks get equally many: where the epoch ends inside a round, the last get empty ones.
+        """
+        if not 0 <= rank < world:
+            raise UsageError(f"there is no rank {rank} in a world of {world}")
+        first, window = start, 0
+        while window < self._plan.windows and first >= self._count(window):
+            first -= self._count(window)
+            window += 1
+        if first and window == self._plan.windows:
+            raise ResumeError(f"epoch {self._number} has {len(self)} batches, so none at {start}")
+        turn = 0
+        for number in range(window, self._plan.windows):
+            for batch in self._window(number)[first if number == window else 0 :]:
+                if turn == rank:
+                    yield batch
+                turn = (turn + 1) % world
+        if 0 < turn <= rank:
+            smallest = self._plan.shapes[0]
+            yield BatchRows(np.empty(0, np.int64), smallest.source, smallest.target)
+
+    def _window(self, window: int) -> list[BatchRows]:
+        rows, shape = self._plan.window(window, self._number)
+        rows = rows[np.argsort(shape, kind="stable")]
+        ends = np.bincount(shape, minlength=len(self._plan.shapes)).cumsum().tolist()
+        batches = [
+            BatchRows(rows[begin : min(begin + kind.rows, end)], kind.source, kind.target)
+            for kind, start, end in zip(self._plan.shapes, [0, *ends], ends, strict=False)
+            for begin in range(start, end, kind.rows)
+        ]
+        if not batches:
+            return []
+        numbers = np.arange(len(batches))
+        order = permuted(numbers, len(batches), self._plan.seed, self._number, stream=window + 1)
+        return [batches[number] for number in order.tolist()]
+
+    def _count(self, window: int) -> int:
+        for number in range(len(self._counts), window + 1):
+            shape = self._plan.window(number, self._number)[1]
+            rows = np.bincount(shape, minlength=len(self._plan.shapes))
+            full = np.array([kind.rows for kind in self._plan.shapes])
+            self._counts.append(int((-(-rows // full)).sum()))
+        return self._counts[window]
