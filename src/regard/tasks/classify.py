@@ -1,0 +1,123 @@
+"""One label a sequence (L79)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import torch
+
+from regard.data.example import Example, Labelled
+from regard.decode import DecodeSettings
+from regard.evaluate import Metric, accuracy, macro_f1
+from regard.models import Model, Sizes
+from regard.tasks.batch import Batch, lengths_of, padded
+from regard.tasks.groups import groups
+from regard.tasks.task import Examples, Prediction, Progress, Row, Task, device_of, only
+from regard.text import BEGIN, PAD, Codec, Labels, TextSettings
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Classify(Task):
+    """Text in, one label out. A begin symbol stands in front, for a reader that looks at the first place."""
+
+    source: Codec
+    labels: Labels
+    name = "classify"
+    has_target_axis = False
+
+    @classmethod
+    def learn(
+        cls, examples: Examples, settings: TextSettings, progress: Progress | None = None
+    ) -> Classify:
+        """A vocabulary of pieces and a list of labels."""
+        labels = Labels.train(example.label for example in only(examples(), Labelled))
+        lines = (example.text for example in only(examples(), Labelled))
+        return cls(Codec.train(lines, settings, progress), labels)
+
+    def to_dict(self) -> dict[str, str]:
+        """Pieces and labels."""
+        return {"source": self.source.to_json(), "labels": self.labels.to_json()}
+
+    @classmethod
+    def from_dict(cls, documents: Mapping[str, str]) -> Classify:
+        """Pieces and labels."""
+        return cls(Codec.from_json(documents["source"]), Labels.from_json(documents["labels"]))
+
+    @property
+    def sizes(self) -> Sizes:
+        """Pieces in, labels out."""
+        return Sizes(source=self.source.size, labels=self.labels.size)
+
+    def rows(self, examples: Sequence[Example]) -> list[Row]:
+        """Pieces, and one label."""
+        labelled = list(only(iter(examples), Labelled))
+        ids = self.source.encode_batch([example.text for example in labelled])
+        return [
+            {
+                "source": np.array([BEGIN, *pieces], np.int32),
+                "target": np.array([self.labels.encode(example.label)], np.int32),
+            }
+            for pieces, example in zip(ids, labelled, strict=True)
+        ]
+
+    def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:  # noqa: ARG002
+        """One target a row."""
+        sources = [row["source"] for row in rows]
+        return Batch(
+            source=padded(sources, source_length, PAD),
+            lengths=lengths_of(sources, source_length),
+            inputs=None,
+            targets=torch.tensor([int(row["target"][0]) for row in rows], dtype=torch.long),
+            count=len(rows),
+        )
+
+    @torch.inference_mode()
+    def predict(
+        self,
+        model: Model,
+        inputs: Sequence[str],
+        settings: DecodeSettings,  # noqa: ARG002
+        *,
+        tokens: int = 4096,
+        advance: Progress | None = None,
+    ) -> list[Prediction]:
+        """The likeliest label of each text, and the others in order."""
+        model.eval()
+        ids = [np.array([BEGIN, *row], np.int32) for row in self.source.encode_batch(list(inputs))]
+        found = [Prediction("")] * len(inputs)
+        for group in groups([len(row) for row in ids], tokens):
+            rows = [ids[member] for member in group.filled]
+            lengths = torch.tensor([len(row) for row in rows])
+            source = padded(rows, group.length, PAD).to(device_of(model))
+            known = model(source, lengths.to(source.device)).log_softmax(-1).cpu()
+            for place, member in enumerate(group.members):
+                found[member] = self._prediction(known[place])
+            if advance is not None:
+                advance(len(group.members))
+        return found
+
+    def _prediction(self, known: torch.Tensor) -> Prediction:
+        values, ids = known.sort(descending=True, stable=True)
+        names = [self.labels.decode(number) for number in ids.tolist()]
+        ranked = tuple(zip(names, values.tolist(), strict=True))
+        return Prediction(
+            names[0], ranked[0][1], (names[0],), (int(ids[0]),), (ranked[0][1],), "end", ranked
+        )
+
+    def question(self, example: Example) -> str:
+        """The text."""
+        assert isinstance(example, Labelled)
+        return example.text
+
+    def answer(self, example: Example) -> str:
+        """The label."""
+        assert isinstance(example, Labelled)
+        return example.label
+
+    def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
+        """Accuracy, and F1 averaged over the labels."""
+        return [accuracy(predicted, answers), macro_f1(predicted, answers)]

@@ -1,0 +1,43 @@
+"""Inputs put together for prediction so that an answer never depends on its neighbours.
+
+A matrix product gives a row the same bits whenever the number of rows is a multiple of 8, and attention gives
+a sentence the same bits at equal key length. So each input is padded to a length that it alone decides, only
+inputs of one such length share a batch, and batches are filled up to a multiple of 8 rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from regard.data.batches import key_bucket
+
+ROWS = 8
+
+
+@final
+@dataclass(frozen=True)
+class Group:
+    """Some inputs of one padded length; `filled` repeats the first until the rows come in eights."""
+
+    members: tuple[int, ...]
+    length: int
+
+    @property
+    def filled(self) -> tuple[int, ...]:
+        """The members, and enough repeats to make the number of rows a multiple of 8."""
+        missing = -len(self.members) % ROWS
+        return (*self.members, *(self.members[0],) * missing)
+
+
+def groups(lengths: Sequence[int], tokens: int) -> Iterator[Group]:
+    """All inputs, longest first, so that a batch too large for the machine fails at once."""
+    buckets: dict[int, list[int]] = {}
+    for number, length in enumerate(lengths):
+        buckets.setdefault(key_bucket(length), []).append(number)
+    for length in sorted(buckets, reverse=True):
+        size = max(ROWS, tokens // length // ROWS * ROWS)
+        members = buckets[length]
+        for start in range(0, len(members), size):
+            yield Group(tuple(members[start : start + size]), length)

@@ -1,0 +1,139 @@
+"""Where a model looked for one answer: decode, then force the winner under `watch`.
+
+Attention never travels through search. The replay shows the weights that stepping had; a law test says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+import torch
+
+from regard.attention import watch
+from regard.data.example import Line
+from regard.decode import DecodeSettings
+from regard.models import Model
+from regard.tasks.classify import Classify
+from regard.tasks.language import Language
+from regard.tasks.point import Point, items_of
+from regard.tasks.tag import Tag, words_of
+from regard.tasks.task import Prediction, Task, device_of
+from regard.tasks.translate import Translate
+from regard.text import BEGIN, END
+
+Axis = Literal["source", "target", "said", "one"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Site:
+    """One attention of the model: which tokens its queries and keys are, and the weights of every head."""
+
+    path: str
+    queries: Axis
+    keys: Axis
+    weights: np.ndarray  # (heads, query, key)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """An answer and where the model looked for it.
+
+    `axes` names the tokens: source; target, which each step found; said, which each step had read.
+    """
+
+    prediction: Prediction
+    axes: dict[Axis, tuple[str, ...]]
+    sites: tuple[Site, ...]
+
+    def site(self, path: str | None = None) -> Site:
+        """The site of this path, or the one that best shows where the answer comes from."""
+        for site in self.sites:
+            if path is not None and site.path == path:
+                return site
+        facing = [site for site in self.sites if site.keys == "source" and site.queries != "source"]
+        return (facing or list(self.sites))[-1]
+
+
+@torch.inference_mode()
+def look(
+    task: Task, model: Model, text: str, settings: DecodeSettings, answer: Prediction | None = None
+) -> Sight:
+    """Predict, then replay the winner and keep every weight."""
+    model.eval()
+    answer = answer or task.predict(model, [text], settings)[0]
+    row, axes = _forced(task, text, answer)
+    source_length = max(1, len(row["source"])) if not isinstance(task, Language) else 0
+    batch = task.collate([row], source_length, len(row["target"])).to(device_of(model))
+    with watch(model) as seen:
+        task.logits(model, batch)
+    sites = []
+    for path in seen:
+        queries, keys = _axes_of(path)
+        weights = seen.weights(path)[0].float().cpu().numpy()
+        sites.append(Site(path, queries, keys, weights))
+    return Sight(answer, axes, tuple(sites))
+
+
+def _axes_of(path: str) -> tuple[Axis, Axis]:
+    """Which tokens stand along a site's sides, by where in the model it is."""
+    parts = path.split(".")
+    if parts[0] == "encoder":
+        return "source", "source"
+    if "pool" in parts:
+        return "one", "source"
+    if "blocks" in parts and "cross" not in parts:
+        return "said", "said"
+    return "target", "source"
+
+
+def _forced(
+    task: Task, text: str, answer: Prediction
+) -> tuple[dict[str, np.ndarray], dict[Axis, tuple[str, ...]]]:
+    """The row that forces this answer, and the names of its tokens."""
+    row: dict[str, np.ndarray]
+    match task:
+        case Translate():
+            ids = task.source.encode(text)
+            target = np.array([*answer.ids, END], np.int32)
+            row = {"source": np.array([*ids, END], np.int32), "target": target}
+            names = tuple(task.source.piece(number) for number in (*ids, END))
+            found = tuple(task.target.piece(int(number)) for number in target)
+            said = (task.target.piece(BEGIN), *found[:-1])
+            return row, {"source": names, "target": found, "said": said}
+        case Language():
+            row = dict(task.rows([Line(answer.text)])[0])
+            found = tuple(task.codec.piece(int(number)) for number in row["target"])
+            return row, {"target": found, "said": (task.codec.piece(BEGIN), *found[:-1])}
+        case Tag():
+            pieces, _ = task.pieces(words_of(text))
+            names = tuple(task.source.piece(int(number)) for number in pieces)
+            row = {"source": pieces, "target": np.zeros(len(pieces), np.int32)}
+            return row, {"source": names, "target": answer.symbols}
+        case Classify():
+            pieces = np.array([BEGIN, *task.source.encode(text)], np.int32)
+            names = tuple(task.source.piece(int(number)) for number in pieces)
+            row = {"source": pieces, "target": np.zeros(1, np.int32)}
+            return row, {"source": names, "one": (answer.text,)}
+        case Point():
+            items = items_of(text)
+            places = [int(name) + 1 for name in answer.symbols]
+            row = {
+                "source": np.array(items, np.float32).reshape(len(items), task.features),
+                "target": np.array([*places, 0], np.int32),
+            }
+            names = ("stop", *(",".join(f"{n:g}" for n in item) for item in items))
+            found = (*answer.symbols, "stop")
+            return row, {"source": names, "target": found, "said": ("start", *found[:-1])}
+        case _:
+            raise NotImplementedError(type(task))
+
+
+def average(site: Site, heads: Sequence[int] | None = None) -> np.ndarray:
+    """The mean over heads, (query, key)."""
+    chosen = site.weights if heads is None else site.weights[list(heads)]
+    return chosen.mean(0)

@@ -1,0 +1,147 @@
+"""Positions of the input as the output: sorting, convex hulls (L81)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from torch import Tensor
+
+from regard.data.example import Example, Pointed
+from regard.decode import DecodeSettings
+from regard.errors import DataError, ModelFileError
+from regard.evaluate import Metric, exact_match, word_error
+from regard.models import Model, Sizes
+from regard.tasks.batch import IGNORE, Batch, framed, lengths_of, padded, shifted
+from regard.tasks.generate import EMPTY, generate
+from regard.tasks.task import Examples, Prediction, Progress, Row, Task, only
+from regard.text import TextSettings
+
+STOP = 0  # place 0 ends; place j + 1 is item j
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Point(Task):
+    """Items are vectors of `features` numbers, so there is no vocabulary at all.
+
+    As text, items stand between spaces, and the numbers of an item between commas: `0.3,0.1 0.5,0.9`.
+    """
+
+    features: int = 1
+    name = "point"
+
+    @classmethod
+    def learn(
+        cls,
+        examples: Examples,
+        settings: TextSettings,  # noqa: ARG003
+        progress: Progress | None = None,  # noqa: ARG003
+    ) -> Point:
+        """Only how many numbers an item has."""
+        for example in only(examples(), Pointed):
+            return cls(len(example.items[0]))
+        raise DataError("there is nothing to learn from: no example at all")
+
+    def to_dict(self) -> dict[str, str]:
+        """The width of an item."""
+        return {"features": str(self.features)}
+
+    @classmethod
+    def from_dict(cls, documents: Mapping[str, str]) -> Point:
+        """The width of an item."""
+        width = documents["features"]
+        if not (width.isascii() and width.isdigit() and 0 < int(width) <= 10_000):
+            raise ModelFileError(f"'{width}' is no number of features", where="tokenizer.json")
+        return cls(int(width))
+
+    @property
+    def sizes(self) -> Sizes:
+        """Frames in, places out."""
+        return Sizes(features=self.features, begin=STOP, end=STOP)
+
+    def rows(self, examples: Sequence[Example]) -> list[Row]:
+        """Frames, and the places to point at, the stop sign last."""
+        return [
+            {
+                "source": self._frames(example.items),
+                "target": np.array([*(p + 1 for p in example.positions), STOP], np.int32),
+            }
+            for example in only(iter(examples), Pointed)
+        ]
+
+    def _frames(self, items: Sequence[Sequence[float]]) -> np.ndarray:
+        widths = {len(item) for item in items}
+        if widths - {self.features}:
+            raise DataError(
+                f"an item has {self.features} numbers here, and one has {max(widths)}",
+                remedy="separate items by spaces and the numbers of one item by commas",
+            )
+        return np.array(items, np.float32).reshape(len(items), self.features)
+
+    def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
+        """Inputs are the places pointed at, one step late."""
+        sources, targets = [row["source"] for row in rows], [row["target"] for row in rows]
+        return Batch(
+            source=framed(sources, source_length, self.features),
+            lengths=lengths_of(sources, source_length),
+            inputs=shifted(targets, target_length, STOP),
+            targets=padded(targets, target_length, IGNORE),
+            count=sum(map(len, targets)),
+        )
+
+    def loss(self, model: Model, batch: Batch, smoothing: float = 0.0) -> Tensor:  # noqa: ARG002
+        """No smoothing: places already taken have probability 0, and must keep it."""
+        return super().loss(model, batch, 0.0)
+
+    def predict(
+        self,
+        model: Model,
+        inputs: Sequence[str],
+        settings: DecodeSettings,
+        *,
+        tokens: int = 4096,
+        advance: Progress | None = None,
+    ) -> list[Prediction]:
+        """The places each problem points at, in order."""
+        problems = [self._frames(items_of(text)) for text in inputs]
+        asked = [number for number, items in enumerate(problems) if len(items)]
+        sources = [problems[number] for number in asked]
+        answers = generate(model, sources, settings, write, tokens=tokens, advance=advance)
+        found = [EMPTY] * len(inputs)
+        for number, answer in zip(asked, answers, strict=True):
+            found[number] = answer
+        return found
+
+    def question(self, example: Example) -> str:
+        """The items as text."""
+        assert isinstance(example, Pointed)
+        return " ".join(",".join(f"{number:g}" for number in item) for item in example.items)
+
+    def answer(self, example: Example) -> str:
+        """The positions, a space between them."""
+        assert isinstance(example, Pointed)
+        return " ".join(map(str, example.positions))
+
+    def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
+        """Whole answers right, and how far the others are off."""
+        return [exact_match(predicted, answers), word_error(predicted, answers)]
+
+
+def write(places: Sequence[int]) -> tuple[str, tuple[str, ...]]:
+    """Places as positions counted from 0."""
+    names = tuple(str(place - 1) for place in places)
+    return " ".join(names), names
+
+
+def items_of(text: str) -> list[list[float]]:
+    """`0.3,0.1 0.5,0.9` as vectors."""
+    try:
+        return [[float(number) for number in item.split(",")] for item in text.split()]
+    except ValueError:
+        raise DataError(
+            f"'{text[:60]}' is no list of items",
+            remedy="separate items by spaces and the numbers of one item by commas: 0.3,0.1 0.5,0.9",
+        ) from None

@@ -1,0 +1,144 @@
+"""One label a word (L78)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import torch
+
+from regard.data.example import Example, Tagged
+from regard.decode import DecodeSettings
+from regard.evaluate import Metric, exact_match, span_f1, token_accuracy
+from regard.models import Model, Sizes
+from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
+from regard.tasks.groups import groups
+from regard.tasks.task import Examples, Prediction, Progress, Row, Task, device_of, only
+from regard.text import PAD, Codec, Labels, TextSettings
+
+_WORDS = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tag(Task):
+    """Words are cut into pieces; a word's label is read at its first piece."""
+
+    source: Codec
+    labels: Labels
+    name = "tag"
+
+    @classmethod
+    def learn(
+        cls, examples: Examples, settings: TextSettings, progress: Progress | None = None
+    ) -> Tag:
+        """A vocabulary of pieces and a list of labels."""
+        labels = Labels.train(tag for e in only(examples(), Tagged) for tag in e.tags)
+        lines = (" ".join(example.words) for example in only(examples(), Tagged))
+        return cls(Codec.train(lines, settings, progress), labels)
+
+    def to_dict(self) -> dict[str, str]:
+        """Pieces and labels."""
+        return {"source": self.source.to_json(), "labels": self.labels.to_json()}
+
+    @classmethod
+    def from_dict(cls, documents: Mapping[str, str]) -> Tag:
+        """Pieces and labels."""
+        return cls(Codec.from_json(documents["source"]), Labels.from_json(documents["labels"]))
+
+    @property
+    def sizes(self) -> Sizes:
+        """Pieces in, labels out."""
+        return Sizes(source=self.source.size, labels=self.labels.size)
+
+    def rows(self, examples: Sequence[Example]) -> list[Row]:
+        """Pieces, and under each first piece its word's label."""
+        rows: list[Row] = []
+        for example in only(iter(examples), Tagged):
+            pieces, starts = self.pieces(example.words)
+            target = np.full(len(pieces), IGNORE, np.int32)
+            target[starts] = [self.labels.encode(tag) for tag in example.tags]
+            rows.append({"source": pieces, "target": target})
+        return rows
+
+    def pieces(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """The pieces of the words, and where each word starts; no word is without a piece."""
+        cut = [ids or [PAD] for ids in self.source.encode_batch(list(words))]
+        starts = np.cumsum([0, *(len(ids) for ids in cut[:-1])]) if cut else np.empty(0, np.int64)
+        return np.array([number for ids in cut for number in ids], np.int32), starts
+
+    def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:  # noqa: ARG002
+        """Targets lie under the pieces."""
+        sources, targets = [row["source"] for row in rows], [row["target"] for row in rows]
+        return Batch(
+            source=padded(sources, source_length, PAD),
+            lengths=lengths_of(sources, source_length),
+            inputs=None,
+            targets=padded(targets, source_length, IGNORE),
+            count=sum(int((target != IGNORE).sum()) for target in targets),
+        )
+
+    @torch.inference_mode()
+    def predict(
+        self,
+        model: Model,
+        inputs: Sequence[str],
+        settings: DecodeSettings,  # noqa: ARG002
+        *,
+        tokens: int = 4096,
+        advance: Progress | None = None,
+    ) -> list[Prediction]:
+        """The likeliest label of each word."""
+        model.eval()
+        cut = [self.pieces(words_of(text)) for text in inputs]
+        found = [Prediction("")] * len(inputs)
+        asked = [number for number, (pieces, _) in enumerate(cut) if len(pieces)]
+        for group in groups([len(cut[number][0]) for number in asked], tokens):
+            rows = [cut[asked[member]][0] for member in group.filled]
+            lengths = torch.tensor([len(row) for row in rows])
+            source = padded(rows, group.length, PAD).to(device_of(model))
+            known = model(source, lengths.to(source.device)).log_softmax(-1).cpu()
+            for place, member in enumerate(group.members):
+                starts = torch.from_numpy(cut[asked[member]][1])
+                found[asked[member]] = self._prediction(known[place, starts])
+            if advance is not None:
+                advance(len(group.members))
+        return found
+
+    def _prediction(self, known: torch.Tensor) -> Prediction:
+        best, ids = known.max(-1)
+        tags = tuple(self.labels.decode(number) for number in ids.tolist())
+        values = tuple(best.tolist())
+        return Prediction(" ".join(tags), sum(values), tags, tuple(ids.tolist()), values)
+
+    def question(self, example: Example) -> str:
+        """The words, a space between them."""
+        assert isinstance(example, Tagged)
+        return " ".join(example.words)
+
+    def answer(self, example: Example) -> str:
+        """The tags, a space between them."""
+        assert isinstance(example, Tagged)
+        return " ".join(example.tags)
+
+    def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
+        """Accuracy a word; for span labels (B-, I-) also F1 a span; and whole sentences right."""
+        guesses = [text.split() for text in predicted]
+        truths = [text.split() for text in answers]
+        metrics = [token_accuracy(guesses, truths), exact_match(predicted, answers)]
+        if any(name.startswith("B-") for name in self.labels.names):
+            metrics.insert(0, span_f1(guesses, truths))
+        return metrics
+
+
+def words_of(text: str) -> list[str]:
+    """Words as a tagger wants them: as they stand when punctuation is set apart already, else cut."""
+    spaced = text.split()
+    return spaced if any(not _letters(word) for word in spaced) else _WORDS.findall(text)
+
+
+def _letters(word: str) -> bool:
+    return any(character.isalnum() for character in word)

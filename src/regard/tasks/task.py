@@ -1,0 +1,157 @@
+"""What is learned: how examples become ids, what a loss is, how to predict, and how to judge."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.data.example import Example, TaskName
+from regard.decode import DecodeSettings
+from regard.errors import DataError
+from regard.evaluate import Metric
+from regard.models import Model, Sizes
+from regard.tasks.batch import IGNORE, Batch
+from regard.text import TextSettings
+
+Examples = Callable[[], Iterator[Example]]
+Progress = Callable[[int], None]
+Row = Mapping[str, np.ndarray]
+
+
+@final
+@dataclass(frozen=True)
+class Prediction:
+    """One answer: as text, as symbols with their log-probabilities, and the runners-up."""
+
+    text: str
+    score: float = 0.0
+    symbols: tuple[str, ...] = ()
+    ids: tuple[int, ...] = ()
+    log_probabilities: tuple[float, ...] = ()
+    finish: str = "end"
+    alternatives: tuple[tuple[str, float], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, where numbers that are not finite become null."""
+        return {
+            "text": self.text,
+            "score": _finite(self.score),
+            "symbols": list(self.symbols),
+            "log_probabilities": [_finite(value) for value in self.log_probabilities],
+            "finish": self.finish,
+            "alternatives": [{"text": text, "score": _finite(s)} for text, s in self.alternatives],
+        }
+
+
+class Task(ABC):
+    """One kind of learning. It holds the vocabularies, and so is the only place where text becomes ids.
+
+    A row of the stored corpus has a `source` and a `target`; `features` is 0 when the source is ids, or the
+    width of its frames.
+    """
+
+    name: ClassVar[TaskName]
+    has_target_axis: ClassVar[bool] = True  # whether targets have a length of their own
+    features: int = 0
+
+    @classmethod
+    @abstractmethod
+    def learn(
+        cls, examples: Examples, settings: TextSettings, progress: Progress | None = None
+    ) -> Task:
+        """Learn the vocabularies from one pass, or a few, over the training examples."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, str]:
+        """The vocabularies, each as its JSON document."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, documents: Mapping[str, str]) -> Task:
+        """The task that `to_dict` described."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> Sizes:
+        """What the data decides about the model."""
+
+    @abstractmethod
+    def rows(self, examples: Sequence[Example]) -> list[Row]:
+        """Examples as ids, ready to be stored."""
+
+    @abstractmethod
+    def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
+        """Stored rows as one batch of this padded shape."""
+
+    def logits(self, model: Model, batch: Batch) -> Tensor:
+        """What the model says about each target."""
+        return model(batch.source, batch.lengths, batch.inputs)
+
+    def loss(self, model: Model, batch: Batch, smoothing: float = 0.0) -> Float[Tensor, ""]:
+        """Cross-entropy, summed over the targets that count (L71)."""
+        return summed_loss(self.logits(model, batch), batch.targets, smoothing)
+
+    @abstractmethod
+    def predict(
+        self,
+        model: Model,
+        inputs: Sequence[str],
+        settings: DecodeSettings,
+        *,
+        tokens: int = 4096,
+        advance: Progress | None = None,
+    ) -> list[Prediction]:
+        """One prediction for each input, in order; `advance` hears how many are done."""
+
+    @abstractmethod
+    def question(self, example: Example) -> str:
+        """The input of an example, as `predict` takes it."""
+
+    @abstractmethod
+    def answer(self, example: Example) -> str:
+        """The right answer of an example, as `predict` would write it."""
+
+    @abstractmethod
+    def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
+        """How good predictions are; the first metric is the one that decides."""
+
+
+def summed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Float[Tensor, ""]:
+    """-log p of each target, with `smoothing` of the mass spread over all symbols (Szegedy 2016)."""
+    return F.cross_entropy(
+        logits.flatten(0, -2).float(),
+        targets.flatten(),
+        ignore_index=IGNORE,
+        reduction="sum",
+        label_smoothing=smoothing,
+    )
+
+
+def only(examples: Iterator[Example], kind: type) -> Iterator[Any]:
+    """The examples, when they are of the kind this task learns from."""
+    for example in examples:
+        if not isinstance(example, kind):
+            raise DataError(
+                f"this task learns from {kind.__name__} examples, and was given "
+                f"{type(example).__name__}",
+                remedy="name the task that fits the data with --task",
+            )
+        yield example
+
+
+def device_of(model: Model) -> torch.device:
+    """Where the model lives."""
+    return next(model.parameters()).device
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

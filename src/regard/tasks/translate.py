@@ -1,0 +1,123 @@
+"""Any sequence to any other: translation, spelling to sound, commands to actions (L80)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from regard.data.example import Example, Pair
+from regard.decode import DecodeSettings
+from regard.evaluate import Metric, bleu, chrf, exact_match
+from regard.models import Model, Sizes
+from regard.tasks.batch import IGNORE, Batch, lengths_of, padded, shifted
+from regard.tasks.generate import EMPTY, generate
+from regard.tasks.task import Examples, Prediction, Progress, Row, Task, only
+from regard.text import BEGIN, END, PAD, Codec, TextSettings
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Translate(Task):
+    """Source text in, target text out. Both end with the end symbol, so that even nothing is something."""
+
+    source: Codec
+    target: Codec
+    name = "translate"
+
+    @classmethod
+    def learn(
+        cls, examples: Examples, settings: TextSettings, progress: Progress | None = None
+    ) -> Translate:
+        """One vocabulary over both sides, or one a side."""
+
+        def lines(*sides: str) -> Iterator[str]:
+            for pair in only(examples(), Pair):
+                yield from (getattr(pair, side) for side in sides)
+
+        if settings.shared:
+            both = Codec.train(lines("source", "target"), settings, progress)
+            return cls(both, both)
+        source = Codec.train(lines("source"), settings, progress)
+        return cls(source, Codec.train(lines("target"), settings, progress))
+
+    def to_dict(self) -> dict[str, str]:
+        """One document when the vocabulary is shared, else two."""
+        if self.source is self.target:
+            return {"shared": self.source.to_json()}
+        return {"source": self.source.to_json(), "target": self.target.to_json()}
+
+    @classmethod
+    def from_dict(cls, documents: Mapping[str, str]) -> Translate:
+        """Shared, or source and target."""
+        if "shared" in documents:
+            both = Codec.from_json(documents["shared"])
+            return cls(both, both)
+        source, target = (Codec.from_json(documents[side]) for side in ("source", "target"))
+        return cls(source, target)
+
+    @property
+    def sizes(self) -> Sizes:
+        """Two vocabularies, or one shared."""
+        shared = self.source is self.target
+        return Sizes(self.source.size, self.target.size, begin=BEGIN, end=END, shared=shared)
+
+    def rows(self, examples: Sequence[Example]) -> list[Row]:
+        """Ids of both sides, each with its end symbol."""
+        pairs = list(only(iter(examples), Pair))
+        sources = self.source.encode_batch([pair.source for pair in pairs])
+        targets = self.target.encode_batch([pair.target for pair in pairs])
+        return [
+            {"source": np.array([*s, END], np.int32), "target": np.array([*t, END], np.int32)}
+            for s, t in zip(sources, targets, strict=True)
+        ]
+
+    def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
+        """Inputs are the targets one step late."""
+        sources, targets = [row["source"] for row in rows], [row["target"] for row in rows]
+        return Batch(
+            source=padded(sources, source_length, PAD),
+            lengths=lengths_of(sources, source_length),
+            inputs=shifted(targets, target_length),
+            targets=padded(targets, target_length, IGNORE),
+            count=sum(map(len, targets)),
+        )
+
+    def predict(
+        self,
+        model: Model,
+        inputs: Sequence[str],
+        settings: DecodeSettings,
+        *,
+        tokens: int = 4096,
+        advance: Progress | None = None,
+    ) -> list[Prediction]:
+        """Search for the best output of each text; nothing in gives nothing out."""
+        asked = [number for number, text in enumerate(inputs) if text.strip()]
+        ids = self.source.encode_batch([inputs[number] for number in asked])
+        sources = [np.array([*row, END], np.int32) for row in ids]
+        answers = generate(model, sources, settings, self.write, tokens=tokens, advance=advance)
+        found = [EMPTY] * len(inputs)
+        for number, answer in zip(asked, answers, strict=True):
+            found[number] = answer
+        return found
+
+    def write(self, ids: Sequence[int]) -> tuple[str, tuple[str, ...]]:
+        """Ids as text, and the name of each."""
+        return self.target.decode(ids), tuple(self.target.piece(number) for number in ids)
+
+    def question(self, example: Example) -> str:
+        """The source."""
+        assert isinstance(example, Pair)
+        return example.source
+
+    def answer(self, example: Example) -> str:
+        """The target."""
+        assert isinstance(example, Pair)
+        return example.target
+
+    def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
+        """BLEU and chrF with their signatures, and how often the answer is right to the letter."""
+        return [bleu(predicted, answers), chrf(predicted, answers), exact_match(predicted, answers)]
