@@ -1,0 +1,239 @@
+"""A look at the data before anything is trained on it: what is refused, what is only warned about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import final
+
+from regard.data.drift import refuse_uneven
+from regard.data.example import Example, Labelled, Line, Pair, Pointed, Tagged, counted
+from regard.data.formats.format import Row
+from regard.data.formats.parallel import Parallel
+from regard.data.lines import LINE_BOUND
+from regard.data.sides import Sides
+from regard.data.source import Source
+from regard.data.survey import Places, Seen, Survey, key_of
+from regard.data.tally import require_some
+
+__all__ = ["Examined", "Report", "examine", "require_some"]
+
+REASONS = {
+    "too long": f"a line over {LINE_BOUND // 1024} KiB",
+    "NUL byte": "a NUL byte",
+    "empty": "an empty side",
+    "not UTF-8": "not UTF-8",
+}
+
+
+@final
+@dataclass(frozen=True)
+class Examined:
+    """One source, in numbers."""
+
+    role: str
+    description: str
+    kept: int
+    dropped: dict[str, int]
+
+
+@final
+@dataclass(frozen=True)
+class Report:
+    """What was found: sources, three rows to show, and warnings with counts and lines."""
+
+    sources: tuple[Examined, ...]
+    rows: tuple[Example, ...]
+    warnings: list[str]
+
+    def summary(self) -> str:
+        """The report as plain text."""
+        lines = [f"{source.role}: {source.description}" for source in self.sources]
+        lines += [f"  {shown(row)}" for row in self.rows]
+        lines += [f"warning: {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, object]:
+        """The report as an object, for `--json`."""
+        return {
+            "sources": [asdict(source) for source in self.sources],
+            "rows": [asdict(row) for row in self.rows],
+            "warnings": list(self.warnings),
+        }
+
+
+def examine(train: Source, valid: Source | None = None, test: Source | None = None) -> Report:
+    """Go through every source once; stop where nothing could be learned, warn about the rest."""
+    given = {"train": train, "valid": valid, "test": test}
+    sources = {role: source for role, source in given.items() if source is not None}
+    for source in sources.values():
+        for part in source.parts:
+            if isinstance(part, Parallel):
+                refuse_uneven(part.first, part.second)
+    held_out = {
+        role: _HeldOut(role, source.noun) for role, source in sources.items() if role != "train"
+    }
+    # The held-out sets are small: remember them, then see which of them training goes past.
+    surveys = {role: _survey(sources[role], role, held_out) for role in reversed(list(sources))}
+    ordered = {role: surveys[role] for role in sources}
+    return Report(
+        sources=tuple(_examined(role, survey) for role, survey in ordered.items()),
+        rows=tuple(ordered["train"].rows),
+        warnings=[
+            *(warning for survey in ordered.values() for warning in _alone(survey)),
+            *(warning for other in held_out.values() for warning in other.warnings()),
+            *_together(ordered),
+        ],
+    )
+
+
+@final
+class _HeldOut:
+    """The examples of a valid or test set, and those that training holds as well."""
+
+    def __init__(self, role: str, noun: str) -> None:
+        self.role, self.noun = role, noun
+        self.count = 0
+        self.whole, self.inputs = Seen(), Seen()
+        self.whole_met: dict[int, str] = {}
+        self.inputs_met: dict[int, str] = {}
+
+    def remember(self, row: Row) -> None:
+        self.count += 1
+        self.whole.add(key_of(row.example), row.place)
+        self.inputs.add(key_of(row.example, input_only=True), row.place)
+
+    def meet(self, row: Row, key: int, input_key: int) -> None:
+        if key in self.whole.places:
+            self.whole_met.setdefault(key, row.place)
+        if input_key in self.inputs.places:
+            self.inputs_met.setdefault(input_key, row.place)
+
+    def warnings(self) -> Iterator[str]:
+        whole = _with_repeats(self.whole, self.whole_met)
+        inputs = _with_repeats(self.inputs, self.inputs_met)
+        if not inputs:
+            return
+        about = "about " if self.inputs.rate > 1 else ""
+        shared = f"{about}{inputs:,} of {self.count:,} {self.role} {self.noun}s"
+        if whole == inputs:
+            yield f"{shared} are also in training: {_first(self.whole, self.whole_met)}"
+        elif whole:
+            same = _first(self.whole, self.whole_met)
+            yield f"{shared} share their input with training, {whole:,} the output as well: {same}"
+        else:
+            yield f"{shared} share their input with training: {_first(self.inputs, self.inputs_met)}"
+
+
+def _with_repeats(seen: Seen, met: Mapping[int, str]) -> int:
+    return sum(1 + seen.repeats[key] for key in met) * seen.rate
+
+
+def _first(seen: Seen, met: Mapping[int, str]) -> str:
+    key, place = next(iter(met.items()))
+    return f"{seen.places[key]} = {place}"
+
+
+def _survey(source: Source, role: str, held_out: Mapping[str, _HeldOut]) -> Survey:
+    survey = Survey(source)
+    for row in source.rows(survey.tally):
+        key = key_of(row.example)
+        survey.add(row, key)
+        if role != "train":
+            held_out[role].remember(row)
+        elif held_out:
+            input_key = key_of(row.example, input_only=True)
+            for other in held_out.values():
+                other.meet(row, key, input_key)
+    where = ", ".join(str(path) for path in source.paths[:2])
+    require_some(survey.tally.kept, survey.tally.dropped, source.noun, where)
+    return survey
+
+
+def _examined(role: str, survey: Survey) -> Examined:
+    description = survey.source.describe(survey.tally.kept)
+    return Examined(role, description, survey.tally.kept, dict(survey.tally.dropped))
+
+
+def _alone(survey: Survey) -> Iterator[str]:
+    """What one source shows by itself."""
+    noun, tally = survey.source.noun, survey.tally
+    yield from tally.notes
+    for reason, count in tally.dropped.most_common():
+        told = REASONS.get(reason, reason)
+        yield f"{counted(count, noun)} left out ({told}): {tally.first[reason]}" + (
+            ", ..." if count > 1 else ""
+        )
+    if survey.seen.repeated:
+        about = "about " if survey.seen.rate > 1 else ""
+        repeated = counted(survey.seen.repeated, noun)
+        yield f"{about}{repeated} repeated word for word: {survey.repeats}"
+    for places, told in (
+        (survey.misread, "with letters read in the wrong encoding (such as Ã© for é)"),
+        (survey.lost, "with U+FFFD, where a letter was lost"),
+        (
+            survey.line_ends,
+            "with U+2028, U+0085, a lone \\r or the like, where other tools end a line",
+        ),
+        (survey.outliers(), "far longer or shorter than the other side"),
+    ):
+        if places.count:
+            yield f"{counted(places.count, noun)} {told}: {places}"
+    yield from _swapped_rows(survey)
+
+
+def _swapped_rows(survey: Survey) -> Iterator[str]:
+    if survey.source.kind is not Pair:
+        return
+    sides = Sides(survey.pairs())
+    swapped = Places()
+    for row in sorted(survey.sample, key=lambda row: (row.path, row.line)):
+        if isinstance(row.example, Pair) and sides.swapped(row.example):
+            swapped.add(row)
+    if swapped.count:
+        among = (
+            ""
+            if len(survey.sample) == survey.tally.kept
+            else f" of {len(survey.sample):,} looked at"
+        )
+        yield (
+            f"{counted(swapped.count, 'pair')}{among} with source and target the wrong way round: "
+            f"{swapped}"
+        )
+
+
+def _together(surveys: Mapping[str, Survey]) -> Iterator[str]:
+    """What a held-out source shows beside the training source."""
+    train = surveys["train"]
+    sides = Sides(train.pairs()) if train.source.kind is Pair else None
+    for role, survey in surveys.items():
+        if role == "train":
+            continue
+        if sides is not None and sides.mostly_swapped(survey.pairs()):
+            yield (
+                f"the pairs to {role} with have source and target the other way round than training: "
+                + ", ".join(str(path) for path in survey.source.paths[:2])
+            )
+        unknown = sorted(survey.labels - train.labels)
+        if unknown:
+            names = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+            yield f"{counted(len(unknown), 'label')} to {role} with, but never trained on: {names}"
+
+
+def shown(example: Example) -> str:
+    """One row on one line."""
+    match example:
+        case Pair(source, target):
+            return f"{_short(source)}  ->  {_short(target)}"
+        case Labelled(text, label):
+            return f"{_short(text)}  [{label}]"
+        case Tagged(words, tags):
+            return _short(" ".join(f"{word}/{tag}" for word, tag in zip(words, tags, strict=True)))
+        case Pointed(items, positions):
+            return f"{len(items)} items  ->  {' '.join(map(str, positions))}"
+        case Line(text):
+            return _short(text)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,205 @@
+"""Which format a file has, from its name and its first lines; nothing is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+from regard.data.compressed import bare_name, opened
+from regard.data.example import KIND_OF, NOUN_OF, TASK_OF, Kind, Labelled, Pair, Tagged, TaskName
+from regard.data.formats.conll import Conll, looks_tagged, looks_universal
+from regard.data.formats.format import Format
+from regard.data.formats.gettext import Gettext
+from regard.data.formats.jsonl import json_lines
+from regard.data.formats.lined import LABEL_MARK, Lined
+from regard.data.formats.naming import (
+    LABEL,
+    SOURCE,
+    TAGS,
+    TARGET,
+    TEXT,
+    WORDS,
+    is_language,
+    roles,
+)
+from regard.data.formats.parallel import Parallel
+from regard.data.formats.table import Table, label_column, rows_of, separator_of
+from regard.data.lines import read_lines
+from regard.errors import DataError
+
+HEAD_LINES = 200
+FOREIGN = {
+    b"PAR1": "a Parquet file",
+    b"PK\x03\x04": "a zip archive (or an office document)",
+    b"%PDF": "a PDF document",
+    b"BZh": "compressed with bzip2",
+    b"SQLite": "a database",
+    b"\x93NUMPY": "a NumPy array",
+    b"ARROW1": "an Arrow file",
+}
+STRUCTURED = frozenset(
+    {".tsv", ".tab", ".csv", ".json", ".jsonl", ".ndjson", ".conllu", ".conll", ".po", ".tmx"}
+)
+PART = re.compile(r"[^._\-]+")
+FIRST_SIDE = SOURCE | TEXT | WORDS | {"in", "texts", "sentences"}
+SECOND_SIDE = TARGET | LABEL | TAGS | {"out"}
+
+
+def recognise(path: Path, task: TaskName | None) -> Format:
+    """The format of one file that holds whole examples."""
+    refuse_foreign(path)
+    suffix = Path(bare_name(path)).suffix.lower()
+    if suffix == ".tmx":
+        from regard.data.formats.tmx import Tmx
+
+        return Tmx(path)
+    head = head_of(path)
+    return _by_content(path, suffix, head, task)
+
+
+def parallel(first: Path, second: Path, task: TaskName | None) -> Parallel:
+    """Two files side by side: which is which by name, else in the order given."""
+    kind = KIND_OF[task] if task in ("tag", "classify") else Pair
+    sides = (_role(first), _role(second))
+    swapped = sides in (("second", "first"), ("second", ""), ("", "first"))
+    if kind is Labelled and sides == ("", ""):
+        swapped = label_column(list(zip(head_of(first), head_of(second), strict=False))) == 0
+    return Parallel(second, first, kind) if swapped else Parallel(first, second, kind)
+
+
+def by_habit(paths: Sequence[Path]) -> list[Path]:
+    """Files found in a folder: more people translate from English than into it."""
+    english = {"en", "eng", "english"}
+    return sorted(paths, key=lambda path: english.isdisjoint(PART.findall(path.name.lower())))
+
+
+def go_together(first: Path, second: Path) -> bool:
+    """Whether two names differ in one part only: a language, `src`/`tgt`, `in`/`out`, and so on."""
+    names = [PART.findall(bare_name(path).lower()) for path in (first, second)]
+    if STRUCTURED & {Path(bare_name(path)).suffix.lower() for path in (first, second)}:
+        return False
+    if len(names[0]) != len(names[1]):
+        return False
+    differing = [pair for pair in zip(*names, strict=True) if pair[0] != pair[1]]
+    return len(differing) == 1 and all(_tells_side(part) for part in differing[0])
+
+
+def plain(path: Path) -> bool:
+    """Whether a file is plain text, so that it can only be one side of something."""
+    recognised = recognise(path, None)
+    return isinstance(recognised, Lined) and recognised.style == "plain text"
+
+
+def head_of(path: Path) -> list[str]:
+    """The first lines; those with a fault are left to the reading itself."""
+    lines = islice(read_lines(path, on_bad_utf8="skip"), HEAD_LINES)
+    head = [line.text for line in lines if not line.fault]
+    if not any(text.strip() for text in head):
+        raise DataError("the file is empty", where=str(path))
+    return head
+
+
+def refuse_foreign(path: Path) -> None:
+    """Name the formats people bring that are not text."""
+    with opened(path) as stream:
+        start = stream.peek(8)[:8]
+    name = next((name for magic, name in FOREIGN.items() if start.startswith(magic)), None)
+    if name is not None:
+        raise DataError(
+            f"this is {name}, which is not read",
+            where=str(path),
+            remedy='write it as TSV or as JSON lines: {"src": "...", "tgt": "..."}',
+        )
+
+
+def agree(found: Format, task: TaskName | None) -> Format:
+    """The format, if the task that was asked for can learn from it."""
+    if task is None or KIND_OF[task] is found.kind:
+        return found
+    raise DataError(
+        f"the file holds {NOUN_OF[found.kind]}s, but the task '{task}' learns from "
+        f"{NOUN_OF[KIND_OF[task]]}s",
+        where=str(found.paths[0]),
+        remedy=f"take the task '{TASK_OF[found.kind]}', or {_wanted(task)}",
+    )
+
+
+def _by_content(path: Path, suffix: str, head: list[str], task: TaskName | None) -> Format:
+    texts = [text for text in head if text.strip()]
+    if suffix in (".po", ".pot") or texts[0].startswith('msgid ""'):
+        return Gettext(path)
+    if suffix == ".conllu" or looks_universal(head):
+        return Conll(path, "U")
+    if all(text.lstrip().startswith("{") for text in texts):
+        return json_lines(path, texts[0], task)
+    if suffix in (".json", ".jsonl", ".ndjson"):
+        raise DataError(
+            "this is not one JSON object a line",
+            where=f"{path}:1",
+            remedy=f"if it is one JSON array: jq -c '.[]' {path.name} > NEW.jsonl",
+        )
+    if task == "language":
+        return Lined(path)
+    if all(text.startswith(LABEL_MARK) for text in texts):
+        return Lined(path, "fastText")
+    if all(text.startswith("IN:") and " OUT:" in text for text in texts):
+        return Lined(path, "SCAN")
+    if suffix in (".conll", ".iob", ".bio") or looks_tagged(head, certain=task == "tag"):
+        return Conll(path, "2003")
+    if suffix in (".csv", ".tsv", ".tab") or all("\t" in text for text in texts):
+        return _table(path, separator_of(texts) if suffix == ".csv" else "\t", texts, task)
+    return Lined(path)
+
+
+def _table(path: Path, separator: str, texts: Sequence[str], task: TaskName | None) -> Format:
+    rows = rows_of(texts, separator)
+    if len(rows[0]) < 2:
+        raise DataError(
+            "the first row has one column only",
+            where=f"{path}:1",
+            remedy="put a tab (TSV) or a comma (CSV) between source and target, or text and label",
+        )
+    named = roles(rows[0])
+    if named is not None:
+        kind = _hinted(task, named.kind)
+        return Table(path, kind, named.first, named.second, separator, tuple(rows[0]))
+    label = label_column([row for row in rows if len(row) == 2])
+    if task == "classify" or (task is None and label is not None):
+        label = label or 0
+        return Table(path, Labelled, 1 - label, label, separator)
+    return Table(path, _hinted(task, Pair), 0, 1, separator)
+
+
+def _hinted(task: TaskName | None, found: Kind) -> Kind:
+    """Two columns can be any of three kinds: the task decides, if it was named."""
+    hinted = KIND_OF[task] if task is not None else found
+    return hinted if hinted in (Pair, Labelled, Tagged) else found
+
+
+def _role(path: Path) -> str:
+    """The side a file's name speaks of, if it does."""
+    parts = set(PART.findall(bare_name(path).lower()))
+    if parts & FIRST_SIDE:
+        return "first"
+    return "second" if parts & SECOND_SIDE else ""
+
+
+def _tells_side(part: str) -> bool:
+    code = part.isalpha() and len(part) in (2, 3)
+    return part in FIRST_SIDE | SECOND_SIDE or is_language(part) or code
+
+
+def _wanted(task: TaskName) -> str:
+    match task:
+        case "translate":
+            return "give two files (train.en train.de) or a TSV file of pairs"
+        case "tag":
+            return "give a CoNLL file, or JSON lines with tokens and tags"
+        case "classify":
+            return "give lines of label, tab, text"
+        case "point":
+            return "give JSON lines with items and positions"
+        case "language":
+            return "give plain text"
