@@ -1,1 +1,1 @@
-""""""
+"""A run folder: settings, weights, training state and metrics, safe to kill at any moment."""

@@ -1,0 +1,79 @@
+"""What the disk says: a plain file opened for reading, and its complaints in words.
+
+A complaint says what could not be done, where, and what to do; of a full disk, the room needed and free.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from io import FileIO
+from pathlib import Path
+
+from regard.errors import DiskError, ModelFileError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_LOCKED_OUT = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+@contextlib.contextmanager
+def opened(path: Path, kind: str) -> Iterator[FileIO]:
+    """A plain file, opened once: what is checked and what is then read cannot be two files."""
+    # Without O_NONBLOCK a named pipe would hold us for ever.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with disk_errors("read", path):
+        try:
+            descriptor = os.open(path, flags)
+        except FileNotFoundError:
+            raise ModelFileError(f"there is no {kind} {path.name}", str(path)) from None
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            os.close(descriptor)
+            found = "a folder" if stat.S_ISDIR(mode) else "not a plain file"
+            raise ModelFileError(f"{path.name} is {found}; a {kind} is needed", str(path))
+        with FileIO(descriptor, "rb") as file:
+            yield file
+
+
+@contextlib.contextmanager
+def disk_errors(action: str, path: Path, needed: int | None = None) -> Iterator[None]:
+    """Turn the system's complaint into one that says what, where and what to do."""
+    try:
+        yield
+    except DiskError:
+        raise
+    except OSError as fault:
+        raise _explained(fault, action, path, needed) from fault
+
+
+def _explained(fault: OSError, action: str, path: Path, needed: int | None) -> DiskError:
+    what = f"cannot {action} {path.name}: {fault.strerror or fault}"
+    remedy = "check the disk: its system log may say more"
+    if fault.errno in _FULL:
+        room = [f"{needed:,} bytes needed"] if needed is not None else []
+        free = free_bytes(path.parent)
+        room += [f"{free:,} free"] if free is not None else []
+        what = f"{what} ({', '.join(room)})" if room else what
+        remedy = "free some space, or choose a folder on another disk"
+    elif fault.errno in _LOCKED_OUT:
+        remedy = "choose a folder you may write to"
+    error = DiskError(what, where=str(path), remedy=remedy)
+    error.errno = fault.errno
+    return error
+
+
+def free_bytes(path: Path) -> int | None:
+    """Room left on the disk that holds `path`, where the system can tell."""
+    for folder in [path, *path.parents]:
+        with contextlib.suppress(OSError):
+            return shutil.disk_usage(folder).free
+    return None
+
+
+def is_full(fault: DiskError) -> bool:
+    """Whether making room could help."""
+    return fault.errno in _FULL

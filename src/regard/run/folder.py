@@ -1,0 +1,261 @@
+"""A run: one folder that holds all a model is, and all that is needed to go on training it.
+
+config.toml        what decides the run           metrics.jsonl   a line an event
+tokenizer.json     text <-> ids                   samples.jsonl   fixed sentences, with their attention
+model.safetensors  the weights to use             README.md       the model card
+data/              the corpus as ids              checkpoints/    to go on from
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from itertools import islice
+from pathlib import Path
+from typing import Any, final
+
+import torch
+from torch import Tensor
+
+from regard import __version__
+from regard.config import parse, read_toml, to_toml
+from regard.data import store
+from regard.data.example import Example
+from regard.data.store import Frames, Ids, Store
+from regard.errors import ModelFileError, ResumeError, UsageError
+from regard.models import Model, build
+from regard.run import files, weights
+from regard.run.checkpoint import Checkpoints
+from regard.run.corpus import Corpus, Role, refuse_empty
+from regard.run.lock import Lock
+from regard.run.settings import HARMLESS, RunSettings
+from regard.strict_json import loads
+from regard.tasks import TASKS, Task
+
+PROBES = 500  # validation examples kept as text, to predict and to look at
+SAMPLES = 4  # of which so many are shown at each evaluation
+CHUNK = 2_000  # examples encoded at once
+
+Report = Callable[[str, int], None]  # (what is being done, how many are done)
+
+
+@final
+class Run:
+    """One run folder. `create` begins one or goes on with it, `open` reads a finished or running one."""
+
+    def __init__(self, folder: Path, settings: RunSettings, task: Task) -> None:
+        self.folder, self.settings, self.task = folder, settings, task
+        self.checkpoints = Checkpoints(folder / "checkpoints")
+
+    @classmethod
+    def create(cls, folder: Path, settings: RunSettings, report: Report | None = None) -> Run:
+        """Prepare everything that training needs. Killed at any point, the next call goes on from there."""
+        report = report or (lambda _what, _done: None)
+        files.make_folder(folder)
+        files.sweep(folder)
+        files.sweep(folder / "data")
+        corpus = Corpus.of(settings.data, settings.task)
+        _same_or_new(folder, settings, corpus.fingerprint)
+        task = _task(folder, settings, corpus, report)
+        run = cls(folder, settings, task)
+        for role in ("train", "valid"):
+            run._store_corpus(corpus, role, report)
+        run._keep_probes(corpus)
+        return run
+
+    @classmethod
+    def open(cls, folder: Path) -> Run:
+        """An existing run."""
+        config = folder / "config.toml"
+        if not config.is_file():
+            raise ModelFileError(
+                "this is not a run folder: there is no config.toml",
+                where=str(folder),
+                remedy="name a folder that `regard train` made",
+            )
+        settings = parse(RunSettings, read_toml(config), where=str(config))
+        return cls(folder, settings, read_task(folder / "tokenizer.json", settings.task))
+
+    def lock(self) -> AbstractContextManager[Lock]:
+        """Only one process may train here."""
+        return Lock(self.folder)
+
+    def store(self, role: Role) -> Store:
+        """The corpus as ids, memory-mapped."""
+        return Store.open(self.folder / "data" / role)
+
+    def probes(self) -> list[tuple[str, str]]:
+        """Validation questions and their right answers, as text."""
+        path = self.folder / "data" / "probes.jsonl"
+        rows = (loads(line) for line in path.read_text("utf-8").split("\n") if line)
+        return [(row["question"], row["answer"]) for row in rows]
+
+    def build_model(self) -> Model:
+        """The untrained model: a function of the settings and the seed."""
+        torch.manual_seed(self.settings.seed)
+        return build(self.settings.model, self.task.sizes)
+
+    def load_model(self, device: str | torch.device = "cpu") -> Model:
+        """The trained model, checked against what the settings describe."""
+        path = self.folder / "model.safetensors"
+        if not path.is_file():
+            raise ModelFileError(
+                "this run has no trained model yet",
+                where=str(path),
+                remedy=f"train it: regard train {self.folder}",
+            )
+        found = weights.read(path)
+        with torch.device("meta"):
+            model = build(self.settings.model, self.task.sizes)
+        expected = {
+            name: (tuple(value.shape), value.dtype) for name, value in model.state_dict().items()
+        }
+        weights.check_against(expected, found, str(path))
+        fresh = build(self.settings.model, self.task.sizes)
+        fresh.load_state_dict(found)
+        return fresh.to(device).eval()
+
+    def save_model(self, state: Mapping[str, Tensor]) -> None:
+        """The weights that `load_model` will give."""
+        notes = {"format": "pt", "regard": __version__}
+        weights.write(self.folder / "model.safetensors", state, notes)
+
+    def record(self, name: str, entry: Mapping[str, Any]) -> None:
+        """One more line of metrics.jsonl or samples.jsonl."""
+        files.append_line(self.folder / f"{name}.jsonl", json.dumps(entry, allow_nan=False))
+
+    def recorded(self, name: str) -> list[dict[str, Any]]:
+        """All lines of metrics.jsonl or samples.jsonl; a torn last line is left out."""
+        path = self.folder / f"{name}.jsonl"
+        if not path.is_file():
+            return []
+        *whole, _rest = path.read_bytes().split(b"\n")
+        return [loads(line) for line in whole if line]
+
+    def forget_after(self, step: int) -> None:
+        """Drop records of steps that will be taken again."""
+        for name in ("metrics", "samples"):
+            entries = self.recorded(name)
+            kept = [entry for entry in entries if entry.get("step", 0) <= step]
+            if len(kept) < len(entries):
+                text = "".join(json.dumps(entry, allow_nan=False) + "\n" for entry in kept)
+                files.write_atomic(self.folder / f"{name}.jsonl", text.encode())
+
+    def _store_corpus(self, corpus: Corpus, role: Role, report: Report) -> None:
+        folder = self.folder / "data" / role
+        if (folder / store.HEADER).is_file():
+            return
+        files.make_folder(folder.parent)
+        columns = {
+            "source": Frames(self.task.features) if self.task.features else Ids(),
+            "target": Ids(),
+        }
+        rows = (
+            row for chunk in _chunks(corpus.examples(role), CHUNK) for row in self.task.rows(chunk)
+        )
+        label = f"reading {role} data"
+        built = store.write(folder, rows, columns, lambda done: report(label, done))
+        refuse_empty(role, len(built))
+
+    def _keep_probes(self, corpus: Corpus) -> None:
+        path = self.folder / "data" / "probes.jsonl"
+        if path.is_file():
+            return
+        examples = [*corpus.probe(), *islice(corpus.examples("valid"), PROBES)]
+        lines = [
+            {"question": self.task.question(example), "answer": self.task.answer(example)}
+            for example in examples
+        ]
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        files.write_atomic(path, text.encode())
+
+
+def read_task(path: Path, name: str) -> Task:
+    """The task and its vocabularies, from tokenizer.json."""
+    try:
+        document = loads(path.read_bytes(), max_bytes=1 << 28)
+    except FileNotFoundError:
+        raise ModelFileError("the tokenizer is missing", where=str(path)) from None
+    if not isinstance(document, dict) or document.get("format") != "regard-task":
+        raise ModelFileError("this is no tokenizer of ours", where=str(path))
+    parts = document.get("parts")
+    if document.get("task") != name or not isinstance(parts, dict):
+        raise ModelFileError(
+            f"the tokenizer belongs to task {document.get('task')!r}, not {name!r}", where=str(path)
+        )
+    if not all(isinstance(part, str) for part in parts.values()):
+        raise ModelFileError("each part of a tokenizer is a document", where=str(path))
+    try:
+        return TASKS[name].from_dict(parts)  # type: ignore[index]
+    except KeyError as fault:
+        raise ModelFileError(f"the tokenizer lacks its part {fault}", where=str(path)) from None
+
+
+def _task(folder: Path, settings: RunSettings, corpus: Corpus, report: Report) -> Task:
+    path = folder / "tokenizer.json"
+    if path.is_file():
+        return read_task(path, settings.task)
+    task = TASKS[settings.task].learn(
+        lambda: corpus.examples("train"),
+        settings.text,
+        lambda done: report("learning the vocabulary", done),
+    )
+    document = {"format": "regard-task", "task": settings.task, "parts": task.to_dict()}
+    files.write_atomic(path, json.dumps(document, ensure_ascii=False).encode())
+    return task
+
+
+def _same_or_new(folder: Path, settings: RunSettings, fingerprint: str) -> None:
+    """Write the settings of a new run; of an old one, refuse what would change what it is (T5)."""
+    config, source = folder / "config.toml", folder / "data" / "fingerprint"
+    if not config.is_file():
+        if any(folder.glob("*.safetensors")) or (folder / "checkpoints").exists():
+            raise UsageError(
+                "this folder holds a model but no settings",
+                where=str(folder),
+                remedy="choose another",
+            )
+        files.make_folder(source.parent)
+        files.write_atomic(source, fingerprint.encode())
+        files.write_atomic(config, to_toml(settings).encode())
+        return
+    before = parse(RunSettings, read_toml(config), where=str(config))
+    changed = list(differences(before, settings))
+    if changed:
+        raise ResumeError(
+            "this run was begun with other settings: " + "; ".join(changed),
+            where=str(config),
+            remedy="train in another folder, or leave the settings out to go on with the old ones",
+        )
+    if source.is_file() and source.read_text() != fingerprint:
+        raise ResumeError(
+            "the data changed since this run began",
+            where=str(source),
+            remedy="put the former files back, or train in another folder",
+        )
+    files.write_atomic(config, to_toml(settings).encode())
+
+
+def differences(before: RunSettings, after: RunSettings) -> Iterator[str]:
+    """`train.rate: 0.001 -> 0.002`, for every setting that matters."""
+    old, new = _flat(before.model_dump(mode="json")), _flat(after.model_dump(mode="json"))
+    for key in sorted(old.keys() | new.keys()):
+        harmless = any(key == name or key.startswith(f"{name}.") for name in HARMLESS)
+        if old.get(key) != new.get(key) and not harmless:
+            yield f"{key}: {old.get(key)} -> {new.get(key)}"
+
+
+def _flat(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{path}{key}.")
+        else:
+            flat[f"{path}{key}"] = value
+    return flat
+
+
+def _chunks(examples: Iterator[Example], size: int) -> Iterator[list[Example]]:
+    while chunk := list(islice(examples, size)):
+        yield chunk

@@ -1,0 +1,87 @@
+"""Everything that decides a run, as one value: what `config.toml` holds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from regard.config import Settings
+from regard.data.batches import BatchSettings
+from regard.data.example import TaskName
+from regard.decode import DecodeSettings
+from regard.models import ModelSettings
+from regard.text import TextSettings
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+class DataSettings(Settings):
+    """What to learn from: a built-in toy, or files. Without `valid`, some training examples are held out."""
+
+    toy: str | None = None
+    train: tuple[str, ...] = ()
+    valid: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    examples: PositiveInt | None = None  # learn from at most so many
+    on_bad_utf8: Literal["stop", "skip"] = "stop"
+
+
+class TrainSettings(Settings):
+    """How to learn. `accumulate` counts global batches a step, whatever the number of machines."""
+
+    steps: PositiveInt = 10_000
+    epochs: PositiveInt | None = None
+    rate: PositiveFloat = 1e-3
+    schedule: Literal["inverse-sqrt", "noam", "cosine", "constant"] = "inverse-sqrt"
+    warmup: NonNegativeInt = 400
+    betas: tuple[Share, Share] = (0.9, 0.98)
+    epsilon: PositiveFloat = 1e-9
+    decay: NonNegativeFloat = 0.0
+    smoothing: Share = 0.1
+    clip: PositiveFloat = 1.0
+    accumulate: PositiveInt = 1
+    precision: Literal["float32", "bfloat16"] = "float32"
+    compile: bool = False
+    deterministic: bool = False
+    distribute: Literal["ddp", "fsdp"] = "ddp"
+    average: Literal["none", "ema", "last"] = "none"
+    ema_decay: Share = 0.999
+    average_last: PositiveInt = 5
+    evaluate_every: PositiveInt = 500
+    evaluate_examples: NonNegativeInt = 100
+    checkpoint_every: PositiveInt = 500
+    log_every: PositiveInt = 20
+    keep: PositiveInt = 3
+    patience: PositiveInt | None = None  # evaluations without a better one
+    best_by: Literal["loss", "score"] = "loss"
+    on_spike: Literal["log", "rewind"] = "log"
+    workers: NonNegativeInt = 2
+
+
+class RunSettings(Settings):
+    """A run from raw files to a model that answers."""
+
+    task: TaskName = "translate"
+    seed: NonNegativeInt = 1
+    data: DataSettings = DataSettings()
+    text: TextSettings = TextSettings()
+    model: ModelSettings
+    batch: BatchSettings = BatchSettings()
+    train: TrainSettings = TrainSettings()
+    decode: DecodeSettings = DecodeSettings()
+
+
+# Settings a run may change when it goes on: they touch how long and how often, never what is learned.
+HARMLESS = (
+    "train.steps",
+    "train.epochs",
+    "train.evaluate_every",
+    "train.evaluate_examples",
+    "train.checkpoint_every",
+    "train.log_every",
+    "train.keep",
+    "train.patience",
+    "train.workers",
+    "decode",
+)
