@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import final
 
 from regard.data.drift import refuse_uneven
@@ -70,10 +70,8 @@ def examine(train: Source, valid: Source | None = None, test: Source | None = No
         for part in source.parts:
             if isinstance(part, Parallel):
                 refuse_uneven(part.first, part.second)
-    held_out = {
-        role: _HeldOut(role, source.noun) for role, source in sources.items() if role != "train"
-    }
     # The held-out sets are small: remember them, then see which of them training goes past.
+    held_out: dict[str, _HeldOut] = {}
     surveys = {role: _survey(sources[role], role, held_out) for role in reversed(list(sources))}
     ordered = {role: surveys[role] for role in sources}
     return Report(
@@ -81,7 +79,7 @@ def examine(train: Source, valid: Source | None = None, test: Source | None = No
         rows=tuple(ordered["train"].rows),
         warnings=[
             *(warning for survey in ordered.values() for warning in _alone(survey)),
-            *(warning for other in held_out.values() for warning in other.warnings()),
+            *(warning for role in reversed(held_out) for warning in held_out[role].warnings()),
             *_together(ordered),
         ],
     )
@@ -89,40 +87,49 @@ def examine(train: Source, valid: Source | None = None, test: Source | None = No
 
 @final
 class _HeldOut:
-    """The examples of a valid or test set, and those that training holds as well."""
+    """The examples of a valid or test set, and where another set holds them as well."""
 
     def __init__(self, role: str, noun: str) -> None:
         self.role, self.noun = role, noun
         self.count = 0
         self.whole, self.inputs = Seen(), Seen()
-        self.whole_met: dict[int, str] = {}
-        self.inputs_met: dict[int, str] = {}
+        self.met: dict[str, _Met] = {}
 
-    def remember(self, row: Row) -> None:
+    def remember(self, row: Row, key: int, input_key: int) -> None:
         self.count += 1
-        self.whole.add(key_of(row.example), row.place)
-        self.inputs.add(key_of(row.example, input_only=True), row.place)
+        self.whole.add(key, row.place)
+        self.inputs.add(input_key, row.place)
 
-    def meet(self, row: Row, key: int, input_key: int) -> None:
+    def meet(self, role: str, row: Row, key: int, input_key: int) -> None:
+        met = self.met.setdefault(role, _Met())
         if key in self.whole.places:
-            self.whole_met.setdefault(key, row.place)
+            met.whole.setdefault(key, row.place)
         if input_key in self.inputs.places:
-            self.inputs_met.setdefault(input_key, row.place)
+            met.inputs.setdefault(input_key, row.place)
 
     def warnings(self) -> Iterator[str]:
-        whole = _with_repeats(self.whole, self.whole_met)
-        inputs = _with_repeats(self.inputs, self.inputs_met)
-        if not inputs:
-            return
-        about = "about " if self.inputs.rate > 1 else ""
-        shared = f"{about}{inputs:,} of {self.count:,} {self.role} {self.noun}s"
-        if whole == inputs:
-            yield f"{shared} are also in training: {_first(self.whole, self.whole_met)}"
-        elif whole:
-            same = _first(self.whole, self.whole_met)
-            yield f"{shared} share their input with training, {whole:,} the output as well: {same}"
-        else:
-            yield f"{shared} share their input with training: {_first(self.inputs, self.inputs_met)}"
+        for role, met in self.met.items():
+            whole = _with_repeats(self.whole, met.whole)
+            inputs = _with_repeats(self.inputs, met.inputs)
+            about = "about " if self.inputs.rate > 1 else ""
+            shared = f"{about}{inputs:,} of {self.count:,} {self.role} {self.noun}s"
+            other = "training" if role == "train" else "validation"
+            if whole and whole == inputs:
+                yield f"{shared} are also in {other}: {_first(self.whole, met.whole)}"
+            elif whole:
+                same = _first(self.whole, met.whole)
+                yield f"{shared} share their input with {other}, {whole:,} the output as well: {same}"
+            elif inputs:
+                yield f"{shared} share their input with {other}: {_first(self.inputs, met.inputs)}"
+
+
+@final
+@dataclass
+class _Met:
+    """What two sets share, by hash, with the place in the other set."""
+
+    whole: dict[int, str] = field(default_factory=dict)
+    inputs: dict[int, str] = field(default_factory=dict)
 
 
 def _with_repeats(seen: Seen, met: Mapping[int, str]) -> int:
@@ -134,19 +141,23 @@ def _first(seen: Seen, met: Mapping[int, str]) -> str:
     return f"{seen.places[key]} = {place}"
 
 
-def _survey(source: Source, role: str, held_out: Mapping[str, _HeldOut]) -> Survey:
-    survey = Survey(source)
+def _survey(source: Source, role: str, held_out: dict[str, _HeldOut]) -> Survey:
+    """One pass, which also meets the sets held out so far and joins them."""
+    survey, earlier = Survey(source), list(held_out.values())
+    own = _HeldOut(role, source.noun)
     for row in source.rows(survey.tally):
         key = key_of(row.example)
         survey.add(row, key)
-        if role != "train":
-            held_out[role].remember(row)
-        elif held_out:
+        if earlier or role != "train":
             input_key = key_of(row.example, input_only=True)
-            for other in held_out.values():
-                other.meet(row, key, input_key)
+            for other in earlier:
+                other.meet(role, row, key, input_key)
+            if role != "train":
+                own.remember(row, key, input_key)
     where = ", ".join(str(path) for path in source.paths[:2])
     require_some(survey.tally.kept, survey.tally.dropped, source.noun, where)
+    if role != "train":
+        held_out[role] = own
     return survey
 
 

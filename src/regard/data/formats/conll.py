@@ -67,11 +67,15 @@ class Conll(Format):
         """Word and tag; () for a broken row, None for a row that is no word."""
         if self.style == "U":
             return _universal(text)
-        cells = text.split("\t") if "\t" in text else text.split(" ")
-        cells = [cell for cell in cells if cell]
+        cells = _split(text)
         if cells[0] == "-DOCSTART-":
             return None
         return (cells[0], cells[-1]) if len(cells) > 1 else ()
+
+
+def _split(text: str) -> list[str]:
+    """Cells between tabs, or else between spaces; other white space belongs to a word."""
+    return [cell for cell in text.split("\t" if "\t" in text else " ") if cell.strip()]
 
 
 def _universal(text: str) -> tuple[str, ...] | None:
@@ -94,9 +98,9 @@ def looks_tagged(rows: Sequence[str], certain: bool) -> bool:
     """Rows of equal width; unless `certain`, also blank lines between and a few tags at the end."""
     if rows[0].startswith("-DOCSTART-"):
         return True
-    words = [row.split() for row in rows if row.strip()]
+    words = [_split(row) for row in rows if row.strip()]
     widths = {len(cells) for cells in words}
-    if len(widths) > 1 or widths == {1}:
+    if len(widths) > 1 or widths == {1} or any(" " in cell for cells in words for cell in cells):
         return False
     tags = {cells[-1] for cells in words}
     taglike = all(tag == tag.upper() or "-" in tag for tag in tags)

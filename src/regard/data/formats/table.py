@@ -126,7 +126,7 @@ def label_column(rows: Sequence[Sequence[str]]) -> int | None:
         cells = [row[column].strip() for row in rows]
         texts = {row[1 - column] for row in rows}
         different = set(cells)
-        few = len(different) <= max(2, len(cells) // 5) and len(different) < len(texts)
+        few = len(different) <= max(2, len(cells) // 3) and len(different) < len(texts)
         if few and all(map(CLASS_NAME.match, different)) and any(" " in text for text in texts):
             return column
     return None
