@@ -1,1 +1,88 @@
-""""""
+"""The lectures' worked examples: every step, with the slide's numbers or your own, and every slip named.
+
+    >>> from regard.worked import EXAMPLES, flying_arrows, render
+    >>> print(render(flying_arrows(x=1.0)))
+
+Each is worked out by the library's own classes. `EXAMPLES` lists them in the lectures' order.
+"""
+
+from regard.worked.arrows import flying_arrows
+from regard.worked.concatenation import two_heads
+from regard.worked.example import Example, Slip, Step, Worked
+from regard.worked.fading import fading_gradient
+from regard.worked.hypotheses import beam_of_two
+from regard.worked.likeness import word_vectors
+from regard.worked.lookup import soft_table
+from regard.worked.matching import score_functions
+from regard.worked.order import word_order
+from regard.worked.painting import painted_masks
+from regard.worked.parameters import parameter_count
+from regard.worked.periods import position_periods
+from regard.worked.recurrence import rnn_step
+from regard.worked.render import render
+from regard.worked.surprise import six_word_loss
+from regard.worked.thinking import six_steps
+from regard.worked.through_time import backpropagation
+from regard.worked.variance import score_variance
+from regard.worked.walk import decoder_step
+from regard.worked.waves import position_table
+
+EXAMPLES: dict[str, Example] = {
+    "word-vectors": Example("Words as vectors", ("L1", "L2", "L3", "L4"), word_vectors),
+    "rnn-step": Example("One step of a recurrent network", ("L6", "L7", "L8"), rnn_step),
+    "backpropagation": Example("Backpropagation through time", ("L9",), backpropagation),
+    "fading-gradient": Example("Gradients that fade or explode", ("L10",), fading_gradient),
+    "decoder-step": Example(
+        "One step of a decoder with attention", ("L11", "L12", "L13"), decoder_step
+    ),
+    "score-functions": Example(
+        "Six score functions side by side",
+        ("L17", "L18", "L19", "L20", "L21", "L22"),
+        score_functions,
+    ),
+    "soft-table": Example("Attention as a soft table", ("L25", "L26", "L30"), soft_table),
+    "painted-masks": Example("Masks", ("L35", "L36", "L37", "L38"), painted_masks),
+    "position-table": Example(
+        "The table of positions", ("L42", "L43", "L44", "L45", "L46"), position_table
+    ),
+    "position-periods": Example("The periods of positions", ("L49", "L50"), position_periods),
+    "word-order": Example("Attention is blind to word order", ("L51",), word_order),
+    "two-heads": Example("Two heads side by side", ("L29", "L52", "L53", "L57"), two_heads),
+    "parameter-count": Example(
+        "The parameters of a multi-head layer", ("L54", "L55", "L58"), parameter_count
+    ),
+    "flying-arrows": Example("Flying arrows", ("L56",), flying_arrows),
+    "score-variance": Example("Why scores are divided by sqrt(d_k)", ("L63",), score_variance),
+    "six-steps": Example("Attention in six steps", ("L32", "L34", "L67", "L68"), six_steps),
+    "six-word-loss": Example(
+        "The loss over a six-word vocabulary", ("L70", "L71", "L72"), six_word_loss
+    ),
+    "beam-of-two": Example("Beam search with a beam of two", ("L75", "L76", "L77"), beam_of_two),
+}
+
+__all__ = [
+    "EXAMPLES",
+    "Example",
+    "Slip",
+    "Step",
+    "Worked",
+    "backpropagation",
+    "beam_of_two",
+    "decoder_step",
+    "fading_gradient",
+    "flying_arrows",
+    "painted_masks",
+    "parameter_count",
+    "position_periods",
+    "position_table",
+    "render",
+    "rnn_step",
+    "score_functions",
+    "score_variance",
+    "six_steps",
+    "six_word_loss",
+    "soft_table",
+    "two_heads",
+    "word_order",
+    "word_vectors",
+]

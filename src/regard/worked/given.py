@@ -1,0 +1,89 @@
+"""A reader's numbers become tensors, in double precision, and tensors become plain numbers again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.errors import UsageError
+from regard.worked.example import Value
+
+Number = float | int
+Numbers = Sequence[Number]
+Table = Sequence[Numbers]
+
+
+def vector(name: str, numbers: Numbers, width: int | None = None) -> Float[Tensor, " width"]:
+    """A row of numbers, of this width where one is asked for."""
+    found = _tensor(name, numbers)
+    if found.dim() != 1 or not len(found):
+        raise _misfit(name, found, "a row of numbers")
+    if width is not None and len(found) != width:
+        raise _misfit(name, found, f"{width} numbers")
+    return found
+
+
+def matrix(
+    name: str, rows: Table, height: int | None = None, width: int | None = None
+) -> Float[Tensor, "height width"]:
+    """Rows of numbers, all of one width; of this height and width where they are asked for."""
+    found = _tensor(name, rows)
+    if found.dim() != 2 or not found.numel():
+        raise _misfit(name, found, "rows of numbers")
+    if height not in (None, found.shape[0]) or width not in (None, found.shape[1]):
+        wanted = f"{height or 'any number of'} rows of {width or found.shape[1]} numbers"
+        raise _misfit(name, found, wanted)
+    return found
+
+
+def plain(tensor: Tensor) -> Value:
+    """A tensor of at most two axes as a number, a row or a table."""
+    return _tuples(tensor.detach().tolist())
+
+
+def positive(**numbers: Number) -> None:
+    """Refuse sizes and counts that are not above 0, by the name they were given under."""
+    for name, number in numbers.items():
+        if not number > 0:
+            raise UsageError(f"{name} must be above 0; it is {number}", where=name)
+
+
+def numbered(word: str, count: int, first: int = 1) -> tuple[str, ...]:
+    """h_1, h_2, h_3 from `h_`; key 1, key 2 from `key `."""
+    return tuple(f"{word}{n}" for n in range(first, first + count))
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Draw the same numbers each time, and leave everyone else's luck as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+def _tensor(name: str, numbers: Any) -> Tensor:
+    try:
+        found = torch.tensor(numbers, dtype=torch.float64)
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"{name} is not a row of numbers, nor rows of equal length",
+            where=name,
+            remedy="write [1, 0.5], or [[1, 0], [0, 1]] for a table",
+        ) from None
+    if not found.isfinite().all():
+        raise UsageError(f"{name} holds a number that is not finite", where=name)
+    return found
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(one) for one in value) if isinstance(value, list) else value
+
+
+def _misfit(name: str, found: Tensor, wanted: str) -> UsageError:
+    shape = " x ".join(map(str, found.shape)) or "one number"
+    return UsageError(f"{name} must be {wanted}; it is {shape}", where=name)
