@@ -1,0 +1,75 @@
+"""Dates as people write them in English, turned into ISO 8601.
+
+Numeric dates put the day first (16/11/2026). The years are 1969 to 2068, so that a two-digit year
+means what POSIX says it means: 69 is 1969, 68 is 2068.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from random import Random
+
+from regard.data.example import Pair
+from regard.data.toys.toy import Toy
+
+# Spelt out here, since the calendar module answers in the language of the machine.
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+_FORMATS = (
+    "{day} {month} {year}",
+    "{day} {short} {year}",
+    "{month} {day}, {year}",
+    "{short} {day}, {year}",
+    "{weekday}, {day} {month} {year}",
+    "{weekday} {short} {day} {year}",
+    "{ordinal} {month} {year}",
+    "{month} {ordinal}, {year}",
+    "the {ordinal} of {month} {year}",
+    "{day}-{short}-{century_year}",
+    "{day}/{number}/{year}",
+    "{day:02}/{number:02}/{century_year}",
+    "{day}.{number}.{year}",
+)
+
+_FIRST, _LAST = date(1969, 1, 1).toordinal(), date(2068, 12, 31).toordinal()
+
+
+def write(day: date, form: str) -> str:
+    """One date in one of the forms people use."""
+    month = _MONTHS[day.month - 1]
+    return form.format(
+        day=day.day,
+        ordinal=f"{day.day}{_ending(day.day)}",
+        number=day.month,
+        month=month,
+        short=month[:3],
+        weekday=_WEEKDAYS[day.weekday()],
+        year=day.year,
+        century_year=f"{day.year % 100:02}",
+    )
+
+
+def _ending(number: int) -> str:
+    if number in (11, 12, 13):
+        return "th"
+    return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+
+
+def _draw(generator: Random) -> Pair:
+    day = date.fromordinal(generator.randint(_FIRST, _LAST))
+    return Pair(write(day, generator.choice(_FORMATS)), day.isoformat())
+
+
+DATES = Toy(
+    name="dates",
+    title="dates as people write them -> ISO 8601",
+    story="The year moves to the front, November becomes 11, the weekday is ignored: "
+    "the map shows where each digit came from.",
+    probe=Pair("Monday, 16 November 2026", "2026-11-16"),
+    draw=_draw,
+    unit="char",
+)
