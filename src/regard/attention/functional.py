@@ -90,13 +90,13 @@ def _four(tensor: Tensor) -> Float[Tensor, "batch heads rows width"]:
 
 
 def _with_identity(name: str, query_width: int, key_width: int, keys: int) -> Score:
-    if name == "cosine":
-        return Cosine()
     score = make_score(
         name, query_width=query_width, key_width=key_width, neurons=query_width, max_length=keys
     )
     with torch.no_grad():
         match score:
+            case Cosine():
+                score = Cosine()
             case General() | Location():
                 nn.init.eye_(score.weight[0])
             case Additive():

@@ -64,8 +64,8 @@ class Sparsemax(Normaliser):
             ranked = scores.sort(-1, descending=True).values
             size = _ranks(scores)
             support = (1 + size * ranked > ranked.cumsum(-1)).sum(-1, keepdim=True)
-            cut = ranked.gather(-1, support - 1)
-        inside = scores >= cut
+            cut = ranked.gather(-1, support.clamp(min=1) - 1)
+        inside = ~(scores < cut)  # so that a row of NaN stays NaN, and harms no other
         tau = (torch.where(inside, scores, 0.0).sum(-1, keepdim=True) - 1) / inside.sum(
             -1, keepdim=True
         )
@@ -83,8 +83,8 @@ class Entmax15(Normaliser):
             ranked = halves.sort(-1, descending=True).values
             tau = _quadratic_tau(ranked.cumsum(-1), (ranked**2).cumsum(-1), _ranks(halves))
             support = (tau <= ranked).sum(-1, keepdim=True)
-            cut = ranked.gather(-1, support - 1)
-        inside = halves >= cut
+            cut = ranked.gather(-1, support.clamp(min=1) - 1)
+        inside = ~(halves < cut)
         chosen = torch.where(inside, halves, 0.0)
         tau = _quadratic_tau(
             chosen.sum(-1, keepdim=True),

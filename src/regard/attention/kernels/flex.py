@@ -24,26 +24,25 @@ def attend(
     """softmax(q' . k' scale + bias) v over the blocks that the mask leaves."""
     score = attention.score
     assert isinstance(score, DotScore)
-    queries, keys, first = query.shape[2], memory.key.shape[2], memory.first
-    bias = None if attention.bias is None else attention.bias(queries, keys, first)
-
-    def allowed(batch: Tensor, head: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        assert mask is not None
-        return mask.allows(batch, head, i + first, j)
-
-    def nearer(found: Tensor, _: Tensor, head: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        assert bias is not None
-        return found + bias[0, head, i, j]
-
-    blocks = None
+    (batch, heads, queries, _), keys, first = query.shape, memory.key.shape[2], memory.first
+    nearer, blocks = None, None
+    if attention.bias is not None:
+        bias = attention.bias(queries, keys, first)
+        nearer = lambda found, _, head, i, j: found + bias[0, head, i, j]  # noqa: E731
     if mask is not None:
-        batch, heads = query.shape[:2]
-        blocks = create_block_mask(allowed, batch, heads, queries, keys, device=query.device)
+        blocks = create_block_mask(
+            lambda row, head, i, j: mask.allows(row, head, i + first, j),
+            batch,
+            heads,
+            queries,
+            keys,
+            device=query.device,
+        )
     return kernel(query.is_cuda)(
         score.adapt(query),
         memory.key,
         memory.value,
-        score_mod=None if bias is None else nearer,
+        score_mod=nearer,
         block_mask=blocks,
         scale=score.scale(memory.key.shape[-1]),
     )
