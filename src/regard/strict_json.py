@@ -1,0 +1,111 @@
+"""JSON from a file we did not just write: read strictly, or refused at once, never half believed.
+
+The language is the same; what goes is everything two readers could understand differently
+(duplicate keys, NaN, lone surrogates) and everything that only serves to hurt (size, depth, digits).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+from regard.errors import ModelFileError
+
+MAX_BYTES = 64 * 2**20
+MAX_DIGITS = 40  # a 128-bit counter has 39
+
+
+def loads(
+    text: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = 32, where: str = "JSON"
+) -> Any:
+    """The value this text stands for, or a `ModelFileError` that says where it goes wrong."""
+    size = len(text) if isinstance(text, bytes) or text.isascii() else _size(text, where)
+    if size > max_bytes:
+        _refuse(f"this JSON has {size:,} bytes, more than the {max_bytes:,} allowed", where)
+    try:
+        source = text.decode("utf-8") if isinstance(text, bytes) else text
+        value = json.loads(
+            source,
+            object_pairs_hook=_object,
+            parse_int=_integer,
+            parse_float=_number,
+            parse_constant=_number,
+        )
+    except UnicodeDecodeError as fault:
+        _refuse(f"this JSON is not UTF-8 at byte {fault.start}", where)
+    except json.JSONDecodeError as fault:
+        place = f"{where}, line {fault.lineno}, column {fault.colno}"
+        _refuse(f"this is not JSON: {fault.msg}", place)
+    except RecursionError:
+        _refuse(f"this JSON is nested deeper than {max_depth} levels", where)
+    except _RefusedError as fault:
+        _refuse(str(fault), where)
+    if _deeper(value, max_depth):
+        _refuse(f"this JSON is nested deeper than {max_depth} levels", where)
+    if "\\u" in source and _has_surrogate(value):
+        _refuse("this JSON has half a character (a lone surrogate)", where)
+    return value
+
+
+class _RefusedError(Exception):
+    """What a hook of the parser found; `loads` adds where."""
+
+
+def _refuse(what: str, where: str) -> NoReturn:
+    raise ModelFileError(
+        what, where=where, remedy="the file is damaged or foreign; get it again from its source"
+    ) from None
+
+
+def _size(text: str, where: str) -> int:
+    try:
+        return len(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        _refuse("this JSON has half a character (a lone surrogate)", where)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise _RefusedError(f"the key {twice[:60]!r} appears twice")
+    return result
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise _RefusedError(f"a whole number has {len(digits):,} digits")
+    return int(digits)
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise _RefusedError(f"{digits[:60]} is not a finite number")
+    return number
+
+
+def _deeper(value: Any, most: int) -> bool:
+    """Level by level, so that the check itself cannot run out of stack."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [
+            child
+            for node in level
+            if isinstance(node, (list, dict))
+            for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, (list, dict))
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _has_surrogate(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False

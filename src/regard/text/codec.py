@@ -1,0 +1,175 @@
+"""Strings <-> ids. A piece is a stretch of whole characters or one byte, so decoding is joining bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from tokenizers import Tokenizer
+from tokenizers.models import BPE, Model, Unigram, WordLevel
+from tokenizers.normalizers import Lowercase, Prepend
+from tokenizers.normalizers import Sequence as Steps
+
+from regard.errors import UsageError
+from regard.text import document
+from regard.text.count import refuse_surrogates
+from regard.text.learn import learn
+from regard.text.settings import TextSettings
+from regard.text.vocabulary import SPECIALS, UNKNOWN, Vocabulary, reserved
+from regard.text.words import piece_label, splitter, starts_word, word_label
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A text as the model reads it: its pieces, and for each piece the word it belongs to."""
+
+    ids: tuple[int, ...]
+    pieces: tuple[str, ...]
+    word_ids: tuple[int, ...]
+    words: tuple[str, ...]
+
+
+@final
+class Codec:
+    """One vocabulary at work: text to ids and back.
+
+    Text gets one space in front (not for bytes and characters), so that a word is the same piece at
+    the start of a line as within it, and `encode("a b") == encode("a") + encode("b")`.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._spaced = vocabulary.settings.kind not in ("byte", "char")
+        self._tokenizer = _tokenizer(vocabulary, self._spaced)
+        self._raw = _raw(vocabulary)
+
+    @classmethod
+    def train(
+        cls,
+        lines: Iterable[str],
+        settings: TextSettings,
+        progress: Callable[[int], None] | None = None,
+    ) -> Codec:
+        """Learn a vocabulary from one pass over lines; `progress` hears how many were read."""
+        return cls(learn(lines, settings, progress))
+
+    @classmethod
+    def from_json(cls, text: str | bytes, where: str = "tokenizer.json") -> Codec:
+        """The codec that `to_json` wrote, or a `ModelFileError`."""
+        vocabulary = Vocabulary.from_json(text, where)
+        try:
+            return cls(vocabulary)
+        except BaseException as fault:
+            # A panic of the library is no Exception; an interrupt from the keyboard is not ours.
+            if not isinstance(fault, Exception) and type(fault).__name__ != "PanicException":
+                raise
+            document.refuse(f"this vocabulary cannot be used: {fault}", where)
+
+    def to_json(self) -> str:
+        """The whole codec as one JSON document; equal codecs give equal text."""
+        return self._vocabulary.to_json()
+
+    @property
+    def settings(self) -> TextSettings:
+        """What it was trained with."""
+        return self._vocabulary.settings
+
+    @property
+    def size(self) -> int:
+        """How many ids there are, specials included."""
+        return len(self._raw)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without specials."""
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts, on all cores."""
+        try:
+            encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        except TypeError:
+            _refuse(texts)
+            raise
+        return [encoding.ids for encoding in encodings]
+
+    def explain(self, text: str) -> Encoding:
+        """The pieces of a text and the words they belong to, written so that a person can read them."""
+        refuse_surrogates(text, "text")
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        spans: list[tuple[int, int]] = []
+        word_ids: list[int] = []
+        before = None
+        for (start, stop), word in zip(encoding.offsets, encoding.word_ids, strict=True):
+            if word != before or (starts_word(text[start]) and text[spans[-1][0] : start].strip()):
+                spans.append((start, stop))
+            spans[-1] = (spans[-1][0], max(stop, spans[-1][1]))
+            word_ids.append(len(spans) - 1)
+            before = word
+        return Encoding(
+            ids=tuple(encoding.ids),
+            pieces=tuple(self.piece(number) for number in encoding.ids),
+            word_ids=tuple(word_ids),
+            words=tuple(word_label(text[start:stop]) for start, stop in spans),
+        )
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids; specials vanish, but an unknown piece leaves its mark �."""
+        text = b"".join([self._raw[self._known(number)] for number in ids])
+        decoded = text.decode("utf-8", errors="replace")
+        return decoded.removeprefix(" ") if self._spaced else decoded
+
+    def piece(self, id: int) -> str:
+        """One piece as a person reads it: `▁the`, `ing`, `<0xC3>`, `</s>`."""
+        if self._known(id) < len(SPECIALS):
+            return SPECIALS[id]
+        return piece_label(self._raw[id])
+
+    def __repr__(self) -> str:
+        return f"Codec({self.settings.kind}, {self.size:,} pieces)"
+
+    def _known(self, id: int) -> int:
+        if not 0 <= id < len(self._raw):
+            raise UsageError(
+                f"there is no piece {id}", where="ids", remedy=f"ids go from 0 to {self.size - 1}"
+            )
+        return id
+
+
+def _tokenizer(vocabulary: Vocabulary, spaced: bool) -> Tokenizer:
+    """The library's parts, put together here and nowhere else; a file only brings words and numbers."""
+    tokenizer = Tokenizer(_model(vocabulary))
+    steps = [Lowercase()] if vocabulary.settings.lowercase else []
+    tokenizer.normalizer = Steps([*steps, Prepend(" ")] if spaced else steps)
+    tokenizer.pre_tokenizer = splitter()
+    return tokenizer
+
+
+def _model(vocabulary: Vocabulary) -> Model:
+    pieces = vocabulary.pieces
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    match vocabulary.settings.kind:
+        case "bpe" | "byte":
+            merges = [(pieces[left], pieces[right]) for left, right in vocabulary.merges]
+            return BPE(ids, merges, byte_fallback=True)
+        case "unigram":
+            scored = list(zip(pieces, vocabulary.scores, strict=True))
+            return Unigram(scored, unk_id=UNKNOWN, byte_fallback=True)
+        case "char":
+            return BPE(ids, [], unk_token=SPECIALS[UNKNOWN])
+        case "word":
+            return WordLevel(ids, unk_token=SPECIALS[UNKNOWN])
+
+
+def _raw(vocabulary: Vocabulary) -> list[bytes]:
+    """What each id adds to a decoded text."""
+    unknown = " \ufffd" if vocabulary.settings.kind == "word" else "\ufffd"
+    first = reserved(vocabulary.settings)
+    raw = [b"", b"", b"", unknown.encode()]
+    raw += [bytes([byte]) for byte in range(256)] if len(first) > len(SPECIALS) else []
+    return raw + [piece.encode() for piece in vocabulary.pieces[len(first) :]]
+
+
+def _refuse(texts: Sequence[str]) -> None:
+    for number, text in enumerate(texts, start=1):
+        refuse_surrogates(text, f"text {number}")

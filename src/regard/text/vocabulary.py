@@ -1,0 +1,117 @@
+"""A vocabulary as plain data: the pieces in the order of their ids, and what joins or weighs them.
+
+Ids 0 to 3 are the specials. Where a kind falls back to bytes, the next 256 ids are the bytes. The names
+of both have `<` beside letters, and words are never cut so: typed text cannot reach them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from regard.text import document
+from regard.text.settings import TextSettings
+
+PAD, BEGIN, END, UNKNOWN = 0, 1, 2, 3
+SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
+BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+
+FORMAT = "regard-text"
+LONGEST_PIECE = 64  # characters
+_KEYS = ("settings", "pieces", "merges", "scores")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """All that a codec knows; `merges` is for bpe (pairs of ids, first merge first), `scores` for unigram."""
+
+    settings: TextSettings
+    pieces: tuple[str, ...]
+    merges: tuple[tuple[int, int], ...] = ()
+    scores: tuple[float, ...] = ()
+
+    def to_json(self) -> str:
+        """One JSON document; equal vocabularies give equal text."""
+        body = {
+            "settings": self.settings.model_dump(mode="json"),
+            "pieces": self.pieces,
+            "merges": self.merges,
+            "scores": self.scores,
+        }
+        return document.write(FORMAT, body)
+
+    @classmethod
+    def from_json(cls, text: str | bytes, where: str) -> Self:
+        """The vocabulary a document stands for; anything doubtful is a `ModelFileError`."""
+        body = document.read(FORMAT, _KEYS, text, where)
+        settings = _settings(body["settings"], where)
+        pieces = _pieces(body, settings, where)
+        merges = _merges(body, settings, pieces, where)
+        return cls(settings, pieces, merges, _scores(body, settings, len(pieces), where))
+
+
+def reserved(settings: TextSettings) -> tuple[str, ...]:
+    """The pieces that are there before anything is learned."""
+    return SPECIALS if settings.kind in ("char", "word") else SPECIALS + BYTES
+
+
+def _settings(tree: Any, where: str) -> TextSettings:
+    try:
+        return TextSettings.model_validate(tree, strict=True)
+    except ValidationError as fault:
+        first = fault.errors()[0]
+        path = ".".join(["settings", *map(str, first["loc"])])
+        document.refuse(f"{path}: {first['msg']}", where)
+
+
+def _pieces(body: Mapping[str, Any], settings: TextSettings, where: str) -> tuple[str, ...]:
+    pieces = document.texts(body, "pieces", where)
+    first = reserved(settings)
+    for number, name in enumerate(first):
+        if pieces[number : number + 1] != (name,):
+            document.refuse(f"pieces[{number}] must be '{name}'", where)
+    most = len(first) if settings.kind == "byte" else settings.vocabulary
+    if len(pieces) > most:
+        document.refuse(f"there are {len(pieces):,} pieces where settings allow {most:,}", where)
+    longest = 1 if settings.kind == "char" else LONGEST_PIECE
+    for number in range(len(first), len(pieces)):
+        if len(pieces[number]) > longest:
+            document.refuse(f"pieces[{number}] has {len(pieces[number])} characters", where)
+    return pieces
+
+
+def _merges(
+    body: Mapping[str, Any], settings: TextSettings, pieces: tuple[str, ...], where: str
+) -> tuple[tuple[int, int], ...]:
+    merges = document.entries(body, "merges", where)
+    if merges and settings.kind != "bpe":
+        document.refuse(f"a {settings.kind} vocabulary has no merges", where)
+    learned = range(len(reserved(settings)), len(pieces))
+    known = set(pieces[learned.start :])
+    for number, merge in enumerate(merges):
+        # A bool is an int to Python, and True would be id 1.
+        pair = type(merge) is list and len(merge) == 2 and all(type(side) is int for side in merge)
+        if not pair or not all(side in learned for side in merge):
+            document.refuse(f"merges[{number}] must be two ids of learned pieces", where)
+        if pieces[merge[0]] + pieces[merge[1]] not in known:
+            document.refuse(f"merges[{number}] makes a piece that is not there", where)
+    pairs = tuple((left, right) for left, right in merges)
+    if len(set(pairs)) < len(pairs):
+        document.refuse("the same merge appears twice", where)
+    return pairs
+
+
+def _scores(
+    body: Mapping[str, Any], settings: TextSettings, size: int, where: str
+) -> tuple[float, ...]:
+    scores = document.entries(body, "scores", where)
+    wanted = size if settings.kind == "unigram" else 0
+    if len(scores) != wanted:
+        document.refuse(f"there are {len(scores):,} scores where {wanted:,} are needed", where)
+    for number, score in enumerate(scores):
+        if type(score) is not float or not -1000.0 <= score <= 0.0:
+            document.refuse(f"scores[{number}] must be a logarithm between -1000.0 and 0.0", where)
+    return tuple(scores)
