@@ -57,20 +57,17 @@ class Phrase:
 
     def french(self, denied: bool = False) -> str:
         """Article, one adjective, noun, the other adjective; `denied` turns `un` into `de`."""
-        noun = self.noun.in_french(self.plural)
         gender, plural = self.noun.gender, self.plural
-        words = [noun]
+        words = self.noun.in_french(plural)
         if self.before:
-            words.insert(
-                0, self.before.agreeing(gender, plural, before_vowel=begins_with_vowel(noun))
-            )
+            vowel = begins_with_vowel(words)
+            words = f"{self.before.agreeing(gender, plural, before_vowel=vowel)} {words}"
         if self.after:
-            words.append(self.after.agreeing(gender, plural, before_vowel=False))
-        article: str = self.article
-        if denied and article == "a":
-            return elided("de", " ".join(words))
-        vowel = begins_with_vowel(words[0])
-        return elided(french_article(self.article, gender, plural, vowel), " ".join(words))
+            words = f"{words} {self.after.agreeing(gender, plural, before_vowel=False)}"
+        if denied and self.article == "a":
+            return elided("de", words)
+        vowel = begins_with_vowel(words)
+        return elided(french_article(self.article, gender, plural, vowel), words)
 
 
 def begins_with_vowel(word: str) -> bool:

@@ -47,7 +47,8 @@ class Toy:
 
         Example i is a pure function of (name, split, i), and the same on every machine.
         """
-        return islice(self._all(split), _COUNTS[split] if count is None else count)
+        usual = _COUNTS[split]
+        return islice(self._all(split), usual if count is None else count)
 
     def _all(self, split: Split) -> Iterator[Example]:
         generator = Random(f"{self.name}/{split}")
