@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self, final
+from typing import final
 
 from regard.errors import DataError, UsageError, nearest
 from regard.text import document
@@ -24,7 +24,7 @@ class Labels:
     names: tuple[str, ...]
 
     @classmethod
-    def train(cls, names: Iterable[str]) -> Self:
+    def train(cls, names: Iterable[str]) -> Labels:
         """All different names of the data, in whatever order and however often they come."""
         found: set[str] = set()
         for name in names:
@@ -36,7 +36,7 @@ class Labels:
         return cls(tuple(sorted(found)))
 
     @classmethod
-    def from_json(cls, text: str | bytes, where: str = "labels.json") -> Self:
+    def from_json(cls, text: str | bytes, where: str = "labels.json") -> Labels:
         """The labels that `to_json` wrote, or a `ModelFileError`."""
         names = document.texts(document.read(FORMAT, ("names",), text, where), "names", where)
         if not 0 < len(names) <= MOST_LABELS or list(names) != sorted(names):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, model_validator
 
 from regard.config import Settings
 
@@ -27,12 +27,10 @@ class TextSettings(Settings):
     lowercase: bool = False
     min_count: int = Field(default=1, ge=1)  # rarer words and letters get no piece of their own
 
-    @field_validator("vocabulary")
-    @classmethod
-    def _holds_the_bytes(cls, vocabulary: int, info: ValidationInfo) -> int:
-        kind = info.data.get("kind")
-        if kind in ("bpe", "unigram") and vocabulary < FEWEST_SUBWORDS:
+    @model_validator(mode="after")
+    def _holds_the_bytes(self) -> TextSettings:
+        if self.kind in ("bpe", "unigram") and self.vocabulary < FEWEST_SUBWORDS:
             raise ValueError(
-                f"a {kind} vocabulary needs room for at least {FEWEST_SUBWORDS} pieces"
+                f"a {self.kind} vocabulary needs room for at least {FEWEST_SUBWORDS} pieces"
             )
-        return vocabulary
+        return self

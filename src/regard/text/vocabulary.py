@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -44,7 +44,7 @@ class Vocabulary:
         return document.write(FORMAT, body)
 
     @classmethod
-    def from_json(cls, text: str | bytes, where: str) -> Self:
+    def from_json(cls, text: str | bytes, where: str) -> Vocabulary:
         """The vocabulary a document stands for; anything doubtful is a `ModelFileError`."""
         body = document.read(FORMAT, _KEYS, text, where)
         settings = _settings(body["settings"], where)
