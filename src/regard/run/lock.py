@@ -16,7 +16,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self, final
+from typing import final
 
 from regard import strict_json
 from regard.errors import ModelFileError, UsageError
@@ -39,7 +39,7 @@ class Holder:
     started: str
 
     @classmethod
-    def here(cls) -> Self:
+    def here(cls) -> Holder:
         """This very process."""
         pid = os.getpid()
         return cls(pid, socket.gethostname(), process.boot_id(), process.started(pid))
@@ -64,7 +64,7 @@ class Lock:
         self.path = folder / NAME
         self._descriptor: int | None = None
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Lock:
         files.make_folder(self.path.parent)
         with disk.disk_errors("lock", self.path):
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
