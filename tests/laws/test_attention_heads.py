@@ -1,4 +1,4 @@
-"""What holds for heads of every score, normaliser and kind of position: caching, gating, padding, compiling."""
+"""What holds for heads of every score, normaliser and kind of position: caching, gating, padding."""
 
 import subprocess
 import sys
@@ -134,7 +134,7 @@ def test_padding_is_void_to_heads(score_name, normaliser_name, content):
 
 
 def test_without_positions_order_is_invisible(score_name, normaliser_name):
-    """Self-attention without positions moves with its input (L51); only location keeps an order of its own."""
+    """Self-attention without positions moves with its input (L51); location has an order of its own."""
     heads, source = make_heads(score_name, normaliser_name), states()
     order = torch.tensor([3, 0, 4, 1, 2])
     still = heads(source, heads.remember(source))[:, order]
