@@ -27,7 +27,7 @@ class Classify(Task):
     source: Codec
     labels: Labels
     name = "classify"
-    has_target_axis = False
+    sides = "source"
 
     @classmethod
     def learn(

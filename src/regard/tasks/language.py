@@ -26,6 +26,7 @@ class Language(Task):
 
     codec: Codec
     name = "language"
+    sides = "target"
 
     @classmethod
     def learn(

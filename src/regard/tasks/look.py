@@ -15,6 +15,7 @@ import torch
 from regard.attention import watch
 from regard.data.example import Line
 from regard.decode import DecodeSettings
+from regard.errors import UsageError
 from regard.models import Model
 from regard.tasks.classify import Classify
 from regard.tasks.language import Language
@@ -55,6 +56,12 @@ class Sight:
         for site in self.sites:
             if path is not None and site.path == path:
                 return site
+        if path is not None or not self.sites:
+            raise UsageError(
+                "this model has no attention to look at" if path is None else f"no site '{path}'",
+                where="site",
+                remedy=f"there are: {', '.join(site.path for site in self.sites) or 'none'}",
+            )
         facing = [site for site in self.sites if site.keys == "source" and site.queries != "source"]
         return (facing or list(self.sites))[-1]
 

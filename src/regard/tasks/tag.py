@@ -30,6 +30,7 @@ class Tag(Task):
     source: Codec
     labels: Labels
     name = "tag"
+    sides = "source"
 
     @classmethod
     def learn(

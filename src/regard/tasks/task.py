@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 import torch
@@ -60,7 +60,7 @@ class Task(ABC):
     """
 
     name: ClassVar[TaskName]
-    has_target_axis: ClassVar[bool] = True  # whether targets have a length of their own
+    sides: ClassVar[Literal["both", "source", "target"]] = "both"  # which have lengths of their own
     features: int = 0
 
     @classmethod

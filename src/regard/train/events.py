@@ -1,0 +1,92 @@
+"""What training tells whoever listens: a progress bar, a page, a test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+from regard.evaluate import Metric
+from regard.run.folder import Run
+from regard.tasks import Sight
+
+
+@final
+@dataclass(frozen=True)
+class Stepped:
+    """How things stand, every few steps; the loss is a mean over the targets since the last report."""
+
+    step: int
+    epoch: int
+    loss: float
+    rate: float
+    norm: float
+    tokens_per_second: float
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """A line of metrics.jsonl."""
+        return {"kind": "train", **self.__dict__}
+
+
+@final
+@dataclass(frozen=True)
+class Evaluated:
+    """How good the model is on what it never saw."""
+
+    step: int
+    epoch: int
+    loss: float
+    perplexity: float
+    metrics: tuple[Metric, ...]
+    is_best: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """A line of metrics.jsonl."""
+        return {
+            "kind": "valid",
+            "step": self.step,
+            "epoch": self.epoch,
+            "loss": self.loss,
+            "perplexity": self.perplexity,
+            "is_best": self.is_best,
+            "metrics": [metric.as_dict() for metric in self.metrics],
+        }
+
+
+@final
+@dataclass(frozen=True)
+class Outcome:
+    """How training ended, and the best it found."""
+
+    step: int
+    reason: str
+    best_step: int
+    best_loss: float
+    metrics: tuple[Mapping[str, Any], ...] = ()
+    signal: int | None = None
+
+
+class Listener:
+    """Hears everything and does nothing; a subclass overrides what it cares for."""
+
+    def preparing(self, what: str, done: int) -> None:
+        """Data is being made ready."""
+
+    def began(self, run: Run, facts: Mapping[str, Any]) -> None:
+        """Training begins, or goes on at facts["step"]."""
+
+    def noted(self, message: str) -> None:
+        """Something a person should read."""
+
+    def stepped(self, report: Stepped) -> None:
+        """Some steps were taken."""
+
+    def evaluated(self, report: Evaluated) -> None:
+        """The model was tried on held-out examples."""
+
+    def sampled(self, step: int, sights: list[Sight]) -> None:
+        """The fixed sentences were answered, and looked into."""
+
+    def finished(self, outcome: Outcome) -> None:
+        """Training ended."""

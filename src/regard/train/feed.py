@@ -1,0 +1,95 @@
+"""From a stored corpus to batches: which rows, in which order, made ready ahead of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import final
+
+from regard.data.batches import BatchRows, BatchSettings, Plan
+from regard.data.loader import prefetch
+from regard.data.store import Store
+from regard.tasks import IGNORE, Batch, Task
+from regard.train.world import World
+
+
+@final
+@dataclass(frozen=True)
+class Position:
+    """How far training has read: `batch` global batches into epoch `epoch`."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """What one step of one process works on, and where reading stands after it."""
+
+    pieces: tuple[BatchRows, ...]
+    batches: tuple[Batch, ...]
+    after: Position
+
+
+@final
+class Feed:
+    """Batches of a corpus for this process."""
+
+    def __init__(
+        self, task: Task, store: Store, settings: BatchSettings, seed: int, world: World
+    ) -> None:
+        self.task, self.store, self.world = task, store, world
+        sides = task.sides
+        longest = store.lengths("target" if sides == "target" else "source")
+        self.plan = Plan(
+            longest, store.lengths("target") if sides == "both" else None, settings, seed
+        )
+
+    def turns(self, start: Position, batches_a_step: int, workers: int) -> Iterator[Turn]:
+        """Step after step, epoch after epoch, without end."""
+        mine = -(-batches_a_step // self.world.size)
+        work = self._work(start, mine)
+        yield from prefetch(self._ready, work, workers, depth=max(2, 2 * workers))
+
+    def once(self) -> Iterator[Batch]:
+        """Every row of the corpus, each on one process only."""
+        for piece in self.plan.epoch(0).batches(rank=self.world.rank, world=self.world.size):
+            yield self.make(piece)
+
+    def make(self, piece: BatchRows) -> Batch:
+        """The rows of one piece as a batch; no rows at all are one row that nothing judges."""
+        if not len(piece.rows):
+            return self._nothing()
+        columns = self.store.rows(piece.rows)
+        rows = [
+            {"source": source, "target": target}
+            for source, target in zip(columns["source"], columns["target"], strict=True)
+        ]
+        source, target = piece.source_length, piece.target_length
+        if self.task.sides == "target":
+            source, target = 0, piece.source_length
+        return self.task.collate(rows, source, target)
+
+    def _nothing(self) -> Batch:
+        """A rank whose turn is empty still takes part, with a gradient of 0."""
+        some = next(iter(self.plan.epoch(0)))
+        batch = self.make(BatchRows(some.rows[:1], some.source_length, some.target_length))
+        return Batch(
+            batch.source, batch.lengths, batch.inputs, batch.targets.fill_(IGNORE), count=0
+        )
+
+    def _work(self, start: Position, mine: int) -> Iterator[tuple[tuple[BatchRows, ...], Position]]:
+        epoch, done = start.epoch, start.batch
+        while True:
+            plan = self.plan.epoch(epoch)
+            pieces = plan.batches(done, rank=self.world.rank, world=self.world.size)
+            while chosen := tuple(islice(pieces, mine)):
+                done = min(done + len(chosen) * self.world.size, len(plan))
+                yield chosen, Position(epoch, done)
+            epoch, done = epoch + 1, 0
+
+    def _ready(self, item: tuple[tuple[BatchRows, ...], Position]) -> Turn:
+        pieces, after = item
+        return Turn(pieces, tuple(self.make(piece) for piece in pieces), after)

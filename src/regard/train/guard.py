@@ -1,0 +1,85 @@
+"""Watch over the numbers: nothing that is not finite reaches the weights, and spikes are told."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, final
+
+from torch import nn
+
+from regard.errors import DivergedError
+from regard.run import files
+
+IN_A_ROW, IN_A_THOUSAND = 3, 10  # skipped steps that are too many (T8)
+WINDOW, SIGMAS, PERSISTS = (
+    200,
+    6.0,
+    3,
+)  # a spike is this far above the usual, this often in a row (T9)
+
+
+@final
+class Guard:
+    """Counts skipped steps and remembers recent losses."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.skipped: list[int] = []
+        self.losses: deque[float] = deque(maxlen=WINDOW)
+        self.above = 0
+
+    def skip(self, step: int, rows: Sequence[int], model: nn.Module, loss: float) -> str:
+        """A step whose numbers are not finite is not taken; too many of them end training."""
+        bad = [
+            name
+            for name, parameter in model.named_parameters()
+            if parameter.grad is not None and not bool(parameter.grad.isfinite().all())
+        ]
+        self.skipped.append(step)
+        report = {
+            "step": step,
+            "loss": loss if math.isfinite(loss) else None,
+            "first_bad_gradient": bad[0] if bad else None,
+            "bad_gradients": len(bad),
+            "rows": [int(row) for row in rows],
+            "skipped_steps": self.skipped[-1000:],
+        }
+        path = self.folder / "nan-report.json"
+        files.write_atomic(path, json.dumps(report, indent=1, allow_nan=False).encode())
+        recent = [one for one in self.skipped if one > step - 1000]
+        in_a_row = self.skipped[-IN_A_ROW:] == list(range(step - IN_A_ROW + 1, step + 1))
+        if in_a_row or len(recent) > IN_A_THOUSAND:
+            raise DivergedError(
+                f"training diverged at step {step}: {len(recent)} of the last 1,000 steps had numbers "
+                "that are not finite",
+                where=str(path),
+                remedy="lower train.rate, raise train.warmup, or use train.precision = 'float32'",
+            )
+        return f"step {step} skipped: the gradient is not finite (see {path.name})"
+
+    def spike(self, loss: float) -> bool:
+        """Whether the loss has left its usual range for several steps in a row."""
+        far = False
+        if len(self.losses) >= WINDOW // 2:
+            middle = statistics.median(self.losses)
+            spread = statistics.median(abs(one - middle) for one in self.losses)
+            far = loss > middle + SIGMAS * 1.4826 * max(spread, 1e-3)
+        if not far:
+            self.losses.append(loss)
+        self.above = self.above + 1 if far else 0
+        return self.above == PERSISTS
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the checkpoint."""
+        return {"skipped": self.skipped, "losses": list(self.losses), "above": self.above}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """From the checkpoint."""
+        self.skipped = list(state["skipped"])
+        self.losses = deque(state["losses"], maxlen=WINDOW)
+        self.above = int(state["above"])

@@ -1,0 +1,78 @@
+"""One process or many: the same loop under `torchrun` and without."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import final
+
+import torch
+import torch.distributed as dist
+
+from regard.errors import UsageError
+
+
+@final
+@dataclass(frozen=True)
+class World:
+    """Which of how many processes this is, and the device it works on."""
+
+    rank: int
+    size: int
+    device: torch.device
+
+    @property
+    def is_first(self) -> bool:
+        """The one process that writes files and speaks."""
+        return self.rank == 0
+
+    def total(self, values: list[float]) -> list[float]:
+        """The sums over all processes."""
+        if self.size == 1:
+            return values
+        tensor = torch.tensor(values, dtype=torch.float64, device=self.device)
+        dist.all_reduce(tensor)
+        return tensor.tolist()
+
+    def wait(self) -> None:
+        """Until all are here."""
+        if self.size > 1:
+            dist.barrier()
+
+
+@contextmanager
+def join(device: str = "auto") -> Iterator[World]:
+    """Take our place among the processes that `torchrun` started, or be the only one."""
+    size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
+    chosen = choose_device(device, int(os.environ.get("LOCAL_RANK", "0")))
+    if size == 1:
+        yield World(0, 1, chosen)
+        return
+    if chosen.type == "cuda":
+        torch.cuda.set_device(chosen)
+    dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+    try:
+        yield World(rank, size, chosen)
+    finally:
+        dist.destroy_process_group()
+
+
+def choose_device(name: str = "auto", local: int = 0) -> torch.device:
+    """The GPU of this process if there is one, else the CPU; or what the name says."""
+    if name == "auto":
+        return torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise UsageError(
+            f"no device '{name}'", where="--device", remedy="auto, cpu, cuda, or cuda:0"
+        ) from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UsageError(
+            "no CUDA device was found", where="--device", remedy="use cpu, or `regard doctor`"
+        )
+    if device.type == "cuda" and device.index is None:
+        return torch.device("cuda", local)
+    return device
