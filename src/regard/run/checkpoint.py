@@ -232,25 +232,38 @@ def _load(found: _Found, device: str | torch.device, warnings: tuple[str, ...] =
 
 
 def _read_manifest(found: _Found) -> dict[str, Written]:
+    """What the files must be: the manifest has one possible form, and all it names is there in full."""
     path = found.folder / MANIFEST
-    table = strict_json.loads(_read_small(path, _LONGEST_MANIFEST), max_depth=3, where=str(path))
+    text = _read_small(path, _LONGEST_MANIFEST)
+    table = strict_json.loads(text, max_depth=3, where=str(path))
     match table:
-        case {"format": int(version), **_rest} if version > VERSION:
+        case {"format": int(version)} if version > VERSION:
             what = f"it is in format {version}; this regard reads up to format {VERSION}"
             raise ModelFileError(what, str(path), "install a newer regard")
-        case {"format": 1, "step": int(step), "files": dict(named), **rest} if not rest:
-            if step == found.step and STATE in named:
-                return {name: _written(name, it, path) for name, it in named.items()}
+        case {"files": {"state.json": _, **_rest} as named}:
+            written = {name: _written(name, item, path) for name, item in named.items()}
+            if _manifest(found.step, written) == text:
+                _check_sizes(found.folder, written)
+                return written
     raise ModelFileError(f"{MANIFEST} is damaged", str(path))
 
 
 def _written(name: str, item: object, path: Path) -> Written:
     match item:
-        case {"size": int(size), "sha256": str(sha256), **rest} if not rest and _FILE.fullmatch(
-            name
-        ):
+        case {"size": int(size), "sha256": str(sha256)} if _FILE.fullmatch(name):
             return Written(size, sha256)
     raise ModelFileError(f"{MANIFEST} is damaged", str(path))
+
+
+def _check_sizes(folder: Path, written: Mapping[str, Written]) -> None:
+    for name, it in written.items():
+        path = folder / name
+        with disk.disk_errors("read", path):
+            size = path.stat().st_size if path.is_file() else None
+        if size is None:
+            raise ModelFileError(f"{name} is missing", str(path))
+        if size != it.size:
+            raise ModelFileError(f"{name} has {size:,} bytes instead of {it.size:,}", str(path))
 
 
 def _read_small(path: Path, limit: int) -> bytes:
@@ -268,7 +281,7 @@ def _read_small(path: Path, limit: int) -> bytes:
 def _looks_whole(found: _Found) -> bool:
     """Whether all files are there with their lengths; hashing all at each save would cost too much."""
     try:
-        written = _read_manifest(found)
-        return all((found.folder / name).stat().st_size == it.size for name, it in written.items())
-    except (ModelFileError, OSError):
+        _read_manifest(found)
+    except (ModelFileError, DiskError):
         return False
+    return True

@@ -24,7 +24,7 @@ from regard.run import disk, files, process
 
 NAME = ".lock"
 _LONGEST = 4096
-_PATIENCE = 1.0  # seconds for a holder that has just begun to write its name
+_PATIENCE = 3.0  # seconds for a holder that has just begun to write its name
 _UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 
 

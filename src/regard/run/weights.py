@@ -143,7 +143,7 @@ def read(
         )
     if nonfinite:
         raise ModelFileError(
-            f"numbers that are not finite in {_listed(nonfinite)}",
+            f"numbers that are not finite in {_listed(sorted(nonfinite))}",
             str(path),
             "take an earlier checkpoint, or load it as it is with --allow-nonfinite",
         )
