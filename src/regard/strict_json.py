@@ -90,7 +90,7 @@ def _number(digits: str) -> float:
 def _deeper(value: Any, most: int) -> bool:
     """Level by level, so that the check itself cannot run out of stack."""
     level = [value]
-    for _ in range(most + 1):
+    for _ in range(most):
         level = [
             child
             for node in level

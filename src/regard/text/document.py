@@ -23,7 +23,7 @@ def write(name: str, body: Mapping[str, Any]) -> str:
 
 def read(name: str, keys: Sequence[str], text: str | bytes, where: str) -> dict[str, Any]:
     """The body of such a document: exactly these keys, of this format, of a version we know."""
-    value = strict_json.loads(text, max_depth=4, where=where)
+    value = strict_json.loads(text, max_depth=3, where=where)
     if not isinstance(value, dict) or value.get("format") != name:
         refuse(f"this is not a {name} file", where)
     version = value.get("version")
