@@ -6,7 +6,7 @@ import torch
 
 from regard.attention import ScoreName, align
 from regard.worked.example import Step, Worked
-from regard.worked.given import Numbers, Table, matrix, numbered, plain, vector
+from regard.worked.given import Numbers, Table, matrix, numbered, plain, seeded, vector
 from regard.worked.likeness import TABLES
 
 JE, SUIS, ETUDIANT = TABLES["four cells (L4)"].values()
@@ -31,7 +31,8 @@ def score_functions(query: Numbers = SUIS, keys: Table = (JE, SUIS, ETUDIANT)) -
     labels, neurons = numbered("h_", len(memory)), numbered("neuron ", len(state))
     steps, weights = [], []
     for name, formula in FORMULAS.items():
-        found = align(state[None], memory, score=name)
+        with seeded(0):  # a named score draws its weights before they are set
+            found = align(state[None], memory, score=name)
         rows = torch.cat([found.scores[0, 0], found.weights[0, 0]])
         steps += [
             Step(f"{name}, by neuron", "", plain(found.contributions[0, 0, 0]), labels, neurons),

@@ -44,6 +44,7 @@ def position_periods(
     positive(width=width, base=base, widths=min(widths, default=0))
     if not 0 <= index < width:
         raise UsageError(f"index must be in 0..{width - 1}; it is {index}", where="index")
+    base = float(base)
     pairs = (0, 1, 2, 3)
     dimensions = (2, 3, 4, 5)
     exponent = 2 * (index // 2) / width

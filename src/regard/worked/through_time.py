@@ -201,7 +201,9 @@ def _backward_steps(
     ]
 
 
-def differences(run: Callable[[], Forward], weight: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def differences(
+    run: Callable[[], Forward], weight: Float[Tensor, "rows columns"]
+) -> Float[Tensor, "rows columns"]:
     """How the loss answers when each weight in turn is moved a little up, and a little down."""
     gradient = torch.zeros_like(weight)
     flat, answers = weight.view(-1), gradient.view(-1)

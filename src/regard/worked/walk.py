@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from regard.attention import watch
 from regard.layers import Embedding
@@ -38,7 +40,7 @@ def decoder_step(words: Words = TABLES["four cells (L4)"], seed: int = 1) -> Wor
     says means nothing yet; every number on the way is real.
     """
     vectors = matrix("words", list(words.values()))
-    model = _model(vectors, seed)
+    model = tiny_model(vectors, seed)
     decoder, count = model.decoder, len(vectors)
     with torch.no_grad(), watch(model) as seen:
         encoded: Encoded = model.encode(torch.arange(count)[None])
@@ -75,7 +77,7 @@ def decoder_step(words: Words = TABLES["four cells (L4)"], seed: int = 1) -> Wor
     )
 
 
-def _model(vectors: torch.Tensor, seed: int) -> Model:
+def tiny_model(vectors: Float[Tensor, "words width"], seed: int) -> Model:
     """An encoder and a decoder as wide as the words, whose source embedding is the words themselves."""
     width, end = vectors.shape[1], VOCABULARY.index("<eos>")
     settings = ModelSettings(

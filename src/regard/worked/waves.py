@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import torch
-
 from regard.attention import Learned, sinusoid
 from regard.attention.position import period
 from regard.worked.example import Slip, Step, Worked
-from regard.worked.given import Number, numbered, plain, positive
+from regard.worked.given import Number, numbered, plain, positive, seeded
 
 SLIPS = (
     Slip(
@@ -31,7 +29,7 @@ SLIPS = (
 )
 
 
-def wave(position: Number, dimension: int, width: int, base: Number) -> float:
+def wave(position: Number, dimension: int, width: int, base: float) -> float:
     """One cell at any position, whole or not: a sine at an even dimension, a cosine at an odd one."""
     angle = 2 * math.pi * position / period(dimension // 2, width, base)
     return math.cos(angle) if dimension % 2 else math.sin(angle)
@@ -42,7 +40,7 @@ def position_table(
 ) -> Worked:
     """One row a word, in both layouts, and the table as one slide counts it."""
     positive(words=len(words), width=width, base=base)
-    count, labels = len(words), tuple(words)
+    count, labels, base = len(words), tuple(words), float(base)
     pairs = (width + 1) // 2
     columns = tuple(f"{'cos' if n % 2 else 'sin'} i={n // 2}" for n in range(width))
     halves = tuple(sorted(columns, key=lambda name: not name.startswith("sin")))
@@ -96,5 +94,5 @@ def position_table(
 
 
 def _learned(count: int, width: int) -> tuple[int, ...]:
-    with torch.device("meta"):  # the shape alone
+    with seeded(0):
         return tuple(Learned(width, count).weight.shape)
