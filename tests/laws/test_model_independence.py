@@ -8,7 +8,16 @@ from torch.testing import assert_close
 
 from regard.attention import Attention, watch
 from regard.models import PointSettings, RnnEncoderSettings, build
-from tests.models.zoo import DECODERS, ENCODERS, MODELS, POINTS, SOURCE, TARGET, example_of, model_of
+from tests.models.zoo import (
+    DECODERS,
+    ENCODERS,
+    MODELS,
+    POINTS,
+    SOURCE,
+    TARGET,
+    example_of,
+    model_of,
+)
 
 every_model = pytest.mark.parametrize("name", MODELS)
 every_decoder = pytest.mark.parametrize("name", DECODERS)

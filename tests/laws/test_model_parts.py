@@ -51,7 +51,9 @@ def test_loaded_is_saved(name):
     assert len(shared[0]) == len(shared[1])
 
 
-@pytest.mark.parametrize("name", [n for n, s in DECODERS.items() if getattr(s.reader, "tied", False)])
+@pytest.mark.parametrize(
+    "name", [n for n, s in DECODERS.items() if getattr(s.reader, "tied", False)]
+)
 def test_tied_weights_are_one_and_count_once(name):
     model = model_of(name)
     table, output = model.reader.embedding.table.weight, model.reader.output.weight

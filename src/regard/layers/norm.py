@@ -32,7 +32,9 @@ class LayerNorm(nn.Module):
         if self.form == "standard":
             return F.layer_norm(states, states.shape[-1:], self.weight, self.bias, self.eps)
         centred = states - states.mean(-1, keepdim=True)
-        return centred / (centred.square().mean(-1, keepdim=True).sqrt() + self.eps)
+        # A norm has a gradient, 0, where all is equal; the root of the variance has none.
+        sigma = torch.linalg.vector_norm(centred, dim=-1, keepdim=True) / states.shape[-1] ** 0.5
+        return centred / (sigma + self.eps)
 
 
 @final

@@ -150,6 +150,7 @@ class Recurrent(nn.Module):
                 where="width",
                 remedy="choose an even width",
             )
+        self.width = width
         half = width // 2 if bidirectional else width
         widths = [input_width] + [width] * (num_layers - 1)
         self.forward_cells = Stack(make_cell(cell, w, half) for w in widths)
@@ -162,21 +163,29 @@ class Recurrent(nn.Module):
         """The top layer's outputs, and each layer's last hidden state."""
         if lengths is None:
             lengths = torch.full((len(inputs),), inputs.shape[1], device=inputs.device)
+        if inputs.shape[1] == 0:  # torch's kernels refuse to read nothing
+            nothing = inputs.new_zeros(len(inputs), self.width)
+            return nothing.unsqueeze(1)[:, :0], (nothing,) * len(self.forward_cells)
         flip = flipped(lengths, inputs.shape[1])
         summaries = []
         for number, cell in enumerate(self.forward_cells):
             states = inputs if number == 0 else self.dropout(inputs)
             inputs = cell.run(states, cell.zeros(states))
-            last = (lengths - 1).clamp(min=0)[:, None, None].expand(-1, 1, inputs.shape[2])
-            summary = inputs.gather(1, last).squeeze(1)
+            summary = last(inputs, lengths)
             if len(self.backward_cells):
                 back_cell = self.backward_cells[number]
                 assert isinstance(back_cell, Cell)
                 back = back_cell.run(take(states, flip), back_cell.zeros(states))
-                summary = torch.cat([summary, back.gather(1, last).squeeze(1)], -1)
+                summary = torch.cat([summary, last(back, lengths)], -1)
                 inputs = torch.cat([inputs, take(back, flip)], -1)
             summaries.append(summary)
         return inputs, tuple(summaries)
+
+
+def last(outputs: Outputs, lengths: Int[Tensor, " batch"]) -> Float[Tensor, "batch width"]:
+    """The output of each row's last real step; zeros, as at the start, where nothing was read."""
+    place = (lengths - 1).clamp(min=0).unsqueeze(1)
+    return take(outputs, place).squeeze(1).masked_fill((lengths == 0).unsqueeze(1), 0.0)
 
 
 def flipped(lengths: Int[Tensor, " batch"], length: int) -> Int[Tensor, "batch length"]:

@@ -52,8 +52,11 @@ class FirstPool(Pool):
     """The state of the first token, which is free to gather what matters (Devlin 2019)."""
 
     def forward(self, encoded: Encoded) -> Float[Tensor, "batch width"]:
-        """Position 0."""
-        return encoded.states[:, 0]
+        """Position 0; zeros where there is none."""
+        first = encoded.states[:, :1]
+        if encoded.padding is not None:
+            first = first.masked_fill(encoded.padding.unseen(1).unsqueeze(-1), 0.0)
+        return first.sum(1)
 
 
 @final

@@ -1,0 +1,180 @@
+"""Settings become modules in one place; what cannot be built is refused in words."""
+
+import pytest
+
+from regard.attention import Causal, Learned, Sinusoidal, Strided, Window
+from regard.errors import UsageError
+from regard.layers import Frames
+from regard.models import (
+    ClassifySettings,
+    ModelSettings,
+    Pointer,
+    RnnDecoder,
+    Sizes,
+    TagSettings,
+    TransformerDecoder,
+    TransformerEncoder,
+    build,
+    count_parameters,
+)
+from tests.models.zoo import (
+    POINTS,
+    WORDS,
+    pointer,
+    rnn,
+    rnn_reader,
+    transformer,
+    transformer_reader,
+)
+
+SHARED = Sizes(source=13, target=13, shared=True)
+
+
+def refused(settings, sizes=WORDS):
+    with pytest.raises(UsageError) as fault:
+        build(settings, sizes)
+    return str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("reader", "kind"),
+    [(TagSettings(), "tag"), (ClassifySettings(), "classify"), (pointer(), "point")],
+)
+def test_a_reader_that_only_reads_needs_an_encoder(reader, kind):
+    assert refused(ModelSettings(reader=reader)) == (
+        f"a '{kind}' reader needs an encoder to read from\n"
+        "model.encoder\n"
+        "add [model.encoder] with kind = 'rnn' or 'transformer'"
+    )
+
+
+def test_two_directions_need_an_even_width():
+    assert refused(ModelSettings(encoder=rnn(width=7), reader=TagSettings())) == (
+        "two directions share the width half and half; 7 is odd\nwidth\nchoose an even width"
+    )
+
+
+def test_heads_must_divide_the_width_or_be_told_theirs():
+    settings = ModelSettings(encoder=transformer(heads=5), reader=TagSettings())
+    assert refused(settings) == (
+        "width 12 does not divide into 5 heads\n"
+        "num_heads\n"
+        "choose one of [1, 2, 3, 4, 6, 12], or give key_width yourself"
+    )
+    told = ModelSettings(encoder=transformer(heads=5, key_width=3), reader=TagSettings())
+    assert build(told, WORDS).encoder.blocks[0].attention.output.in_features == 15
+
+
+def test_a_vocabulary_of_nothing_is_refused():
+    assert refused(ModelSettings(reader=rnn_reader(score="none")), Sizes()) == (
+        "a vocabulary has at least one symbol, not 0\nsizes"
+    )
+
+
+def test_scores_that_multiply_neurons_need_equal_widths():
+    settings = ModelSettings(encoder=rnn(width=10), reader=rnn_reader(score="dot"))
+    assert refused(settings) == (
+        "the dot score multiplies query and key neuron by neuron: width 6 does not meet width 10\n"
+        "score\n"
+        "make the widths equal, or take general or additive"
+    )
+
+
+def test_positions_inside_heads_need_equal_widths():
+    encoder = transformer(position_at="heads", key_width=4, value_width=5)
+    assert refused(ModelSettings(encoder=encoder, reader=TagSettings())) == (
+        "positions are added to q, k and v alike: key width 4 and value width 5 differ\n"
+        "position_at\n"
+        "make them equal, or add positions at the input"
+    )
+
+
+def test_rotary_needs_pairs_of_neurons():
+    encoder = transformer(position="rotary", key_width=5)
+    assert refused(ModelSettings(encoder=encoder, reader=TagSettings())) == (
+        "rotary positions turn pairs of neurons; a head of width 5 has one left over\n"
+        "Rotary.width\n"
+        "choose an even head width"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reader", "kind"),
+    [(rnn_reader(), RnnDecoder), (transformer_reader(), TransformerDecoder), (pointer(), Pointer)],
+)
+def test_every_decoder_reads_either_encoder(reader, kind):
+    for encoder in (rnn(), transformer()):
+        model = build(ModelSettings(encoder=encoder, reader=reader), WORDS)
+        assert isinstance(model.decoder, kind)
+        assert (model.decoder.begin, model.decoder.end) == ((0, 0) if kind is Pointer else (1, 2))
+
+
+def test_settings_of_blocks_reach_the_modules():
+    encoder = build(
+        ModelSettings(
+            encoder=transformer(reach="strided", position="sinusoidal-halves", position_base=100.0),
+            reader=TagSettings(),
+        ),
+        WORDS,
+    ).encoder
+    assert isinstance(encoder, TransformerEncoder)
+    assert encoder.mask == Strided(2)
+    assert isinstance(encoder.embedding.position, Sinusoidal)
+    assert (encoder.embedding.position.base, encoder.embedding.position.layout) == (100.0, "halves")
+
+    reader = build(
+        ModelSettings(reader=transformer_reader(reach="window", position="learned")), WORDS
+    )
+    assert reader.decoder.mask == Causal() & Window(2, 2)
+    assert isinstance(reader.decoder.embedding.position, Learned)
+
+
+def test_only_pre_norm_ends_in_a_norm():
+    for order, bare in (("pre", False), ("post", True)):
+        model = build(ModelSettings(encoder=transformer(norm=order), reader=TagSettings()), WORDS)
+        assert (model.encoder.norm is None) == bare
+
+
+def test_frames_take_the_place_of_an_embedding():
+    model = build(ModelSettings(encoder=transformer(), reader=TagSettings()), POINTS)
+
+    assert isinstance(model.encoder.embedding, Frames)
+
+
+def test_a_shared_vocabulary_shares_one_table_when_widths_agree():
+    settings = ModelSettings(encoder=transformer(), reader=transformer_reader())
+    one = build(settings, SHARED)
+    assert one.encoder.embedding.table is one.reader.embedding.table
+    assert one.reader.output.weight is one.encoder.embedding.table.weight
+
+    for apart in (
+        build(settings.model_copy(update={"share_embedding": False}), SHARED),
+        build(settings, Sizes(source=13, target=13)),
+        build(ModelSettings(encoder=rnn(), reader=transformer_reader()), SHARED),
+    ):
+        assert apart.encoder.embedding.table is not apart.reader.embedding.table
+    assert count_parameters(build(settings, Sizes(source=13, target=13))) == (
+        count_parameters(one) + 13 * 12
+    )
+
+
+def test_a_transformer_counts_as_its_formula_says():
+    """Width d, inner f, vocabulary v, labels c: v d + layers (4 (d d + d) + 2 d f + f + d + 4 d) + 2 d."""
+    d, f, v, layers, labels = 12, 17, 11, 2, 5
+    attention, feedforward, norms = 4 * (d * d + d), 2 * d * f + f + d, 2 * 2 * d
+    expected = v * d + layers * (attention + feedforward + norms) + 2 * d + labels * d + labels
+
+    model = build(ModelSettings(encoder=transformer(layers=2), reader=TagSettings()), WORDS)
+
+    assert count_parameters(model) == expected
+
+
+@pytest.mark.parametrize(("cell", "gates"), [("elman", 1), ("gru", 3), ("lstm", 4)])
+def test_an_rnn_counts_as_its_formula_says(cell, gates):
+    d, v, labels = 6, 11, 5
+    half = d // 2
+    one_way = gates * (half * d + half * half + 2 * half)
+
+    model = build(ModelSettings(encoder=rnn(cell=cell), reader=TagSettings()), WORDS)
+
+    assert count_parameters(model) == v * d + 2 * one_way + labels * d + labels
