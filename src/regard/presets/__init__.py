@@ -1,1 +1,37 @@
-""""""
+"""Ready-made settings, one TOML a paper or task: what each leaves out is the default."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from regard.config import read_toml
+from regard.errors import UsageError, nearest
+
+# What a task is learned with when nothing else is said.
+DEFAULT_OF = {
+    "translate": "vaswani2017-small",
+    "tag": "tagger",
+    "classify": "classifier",
+    "point": "vinyals2015-sort",
+    "language": "language",
+}
+
+
+def names() -> list[str]:
+    """All presets."""
+    found = (item.name for item in files(__name__).iterdir())
+    return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
+
+
+def preset(name: str) -> dict[str, Any]:
+    """One preset as a tree of settings."""
+    if name not in names():
+        raise UsageError(f"no preset '{name}'", where="--preset", remedy=nearest(name, names()))
+    return read_toml(files(__name__) / f"{name}.toml")  # type: ignore[arg-type]
+
+
+def about(name: str) -> str:
+    """The first comment line of a preset: what it is."""
+    text = (files(__name__) / f"{name}.toml").read_text("utf-8")
+    return text.split("\n", 1)[0].removeprefix("#").strip()

@@ -1,0 +1,60 @@
+"""How commands speak: to people with colour, to programs as JSON, and about errors in three lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from typing import Any
+
+from regard.errors import RegardError
+
+# Set once by the command that runs: whether a program is listening, and whether faults show where they arose.
+wants_json = False
+debug = False
+
+
+def speak_json(value: bool) -> None:
+    """From now on, say everything as JSON."""
+    global wants_json  # noqa: PLW0603
+    wants_json = value
+
+
+def say(message: str = "") -> None:
+    """One line for a person, on the error stream, so that standard output stays clean for answers."""
+    if not wants_json:
+        print(message, file=sys.stderr, flush=True)
+
+
+def answer(value: Any) -> None:
+    """One JSON object, on standard output."""
+    print(json.dumps(value, ensure_ascii=False, allow_nan=False), flush=True)
+
+
+def explain(fault: RegardError) -> int:
+    """Tell an expected error, and give the exit code."""
+    if debug:
+        traceback.print_exception(fault)
+    if wants_json:
+        answer(fault.as_dict())
+        return fault.exit_code
+    print(f"error: {fault.what}", file=sys.stderr)
+    if fault.where:
+        print(f"  where: {fault.where}", file=sys.stderr)
+    if fault.remedy:
+        print(f"  try:   {fault.remedy}", file=sys.stderr)
+    return fault.exit_code
+
+
+def report_bug(fault: BaseException) -> int:
+    """Something we did not expect: say so, and what to send us."""
+    if wants_json:
+        answer({"error": "bug", "what": f"{type(fault).__name__}: {fault}", "exit_code": 1})
+    if debug:
+        traceback.print_exception(fault)
+        return 1
+    print(f"error: this is a fault of regard: {type(fault).__name__}: {fault}", file=sys.stderr)
+    print(
+        "  try:   run it again with `regard --debug ...` and report what it prints", file=sys.stderr
+    )
+    return 1
