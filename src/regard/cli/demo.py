@@ -1,0 +1,63 @@
+"""`regard demo`: watch a small attention model learn, in a minute, with nothing but this package."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.cli import output
+from regard.cli.main import app
+
+EXAMPLE = "the small dog saw the red bird"
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The run folder.")] = Path("runs/demo"),
+    toy: Annotated[
+        str, typer.Option(help="What to learn; `regard data --toys` lists all.")
+    ] = "phrases",
+    again: Annotated[bool, typer.Option("--again", help="Learn anew from the beginning.")] = False,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", help="Change one setting: `model.reader.score=dot`."),
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> int:
+    """Train a small model on built-in sentences and watch its attention sharpen.
+
+    A GRU with additive attention learns French from a small grammar. The map shows, for one sentence it never
+    trains on, which English word it looks at while it writes each French one.
+    """
+    output.speak_json(as_json)
+    from regard.run.resolve import resolve
+    from regard.show.progress import JsonProgress, TrainingProgress
+    from regard.train import train
+
+    if again and (out / "config.toml").is_file():
+        shutil.rmtree(out)
+    settings = resolve(name="demo", toy=toy, changes=changes or [])
+    listener = JsonProgress() if as_json else TrainingProgress(watch_sample=True)
+    outcome = train(out, settings, listener, device)
+    if outcome.signal is not None:
+        output.say(f"Stopped at step {outcome.step}; `regard demo` goes on from there.")
+        return 128 + outcome.signal
+    output.say(_next_steps(out, toy))
+    return 0
+
+
+def _next_steps(out: Path, toy: str) -> str:
+    question = EXAMPLE if toy == "phrases" else "..."
+    return f"""
+What to type next:
+
+  regard look {out} "{question}"       where it looks while it answers
+  regard predict {out} "{question}"    only the answer
+  regard demo --again --out runs/dot -s model.reader.score=dot     another score function
+  regard compare --toy reverse --preset bahdanau2015 --vary model.reader.score=dot,additive,location
+  regard train my.en my.de             your own two files
+"""
