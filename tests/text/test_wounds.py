@@ -1,5 +1,6 @@
 """Wounded files: a valid document with random damage is refused cleanly, or works as well as a whole one."""
 
+import copy
 import json
 import os
 import random
@@ -64,7 +65,7 @@ def mutated(source: str, dice: random.Random) -> str | bytes:
             )
         match dice.randrange(3):
             case 0:
-                parent[key] = dice.choice(VALUES)
+                parent[key] = copy.deepcopy(dice.choice(VALUES))
             case 1 if len(parent) > 1:
                 del parent[key]
             case _:

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable
 from tokenizers.normalizers import Lowercase
 
 from regard.errors import DataError
-from regard.text.document import is_control
 from regard.text.settings import TextSettings
-from regard.text.words import splitter
+from regard.text.words import is_control, splitter
 
 MOST_WORDS = 2_000_000  # beyond these, only words already met are counted
 _FOLD_AT = 100_000

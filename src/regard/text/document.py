@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from regard import strict_json
 from regard.errors import ModelFileError
+from regard.text.words import is_control
 
 VERSION = 1
 MOST_ENTRIES = 1_000_000
@@ -66,12 +67,6 @@ def entries(body: Mapping[str, Any], key: str, where: str) -> list[Any]:
     if len(items) > MOST_ENTRIES:
         refuse(f"{key} has {len(items):,} entries, more than {MOST_ENTRIES:,}", where)
     return items
-
-
-def is_control(character: str) -> bool:
-    """Whether a character steers rather than shows: control codes, line and paragraph separators."""
-    code = ord(character)
-    return code < 0x20 or 0x7F <= code < 0xA0 or code in (0x2028, 0x2029)
 
 
 def refuse(what: str, where: str) -> NoReturn:

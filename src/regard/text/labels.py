@@ -11,6 +11,7 @@ from typing import final
 from regard.errors import DataError, UsageError, nearest
 from regard.text import document
 from regard.text.count import refuse_surrogates
+from regard.text.words import is_control
 
 FORMAT = "regard-labels"
 MOST_LABELS = 10_000
@@ -77,7 +78,7 @@ class Labels:
 
 def _check(name: str, found: int) -> None:
     refuse_surrogates(name, "labels")
-    if not name or any(map(document.is_control, name)):
+    if not name or any(map(is_control, name)):
         raise DataError(f"{name!r} is not a label", where="labels", remedy="labels are plain words")
     if found >= MOST_LABELS:
         raise DataError(

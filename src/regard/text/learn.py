@@ -12,10 +12,10 @@ from tokenizers.models import BPE
 from tokenizers.trainers import BpeTrainer
 
 from regard.text.count import count_letters, count_words, most_frequent
-from regard.text.document import is_control
 from regard.text.settings import TextSettings
 from regard.text.unigram import unigram
 from regard.text.vocabulary import LONGEST_PIECE, Vocabulary, reserved
+from regard.text.words import is_control
 
 LONGEST_LEARNED = 20  # characters; longer ones would be addresses and rules of dashes
 PATTERN = 2  # what is seen once is no pattern

@@ -46,17 +46,29 @@ def unigram(
 
 def _seeds(words: Sequence[tuple[str, int]], most: int, least: int, longest: int) -> Counter[str]:
     """Every letter, and the stretches that cover the most text."""
+    letters = _stretches(words, 1, frozenset([""]))
+    known = frozenset(letters)
+    covered: Counter[str] = Counter()
+    for length in range(2, longest + 1):
+        found = _stretches(words, length, known)
+        frequent = {piece: count for piece, count in found.items() if count >= least}
+        covered.update({piece: count * length for piece, count in frequent.items()})
+        known = frozenset(frequent)
+    chosen = most_frequent(covered)[:most]
+    return letters + Counter({piece: cover // len(piece) for piece, cover in chosen})
+
+
+def _stretches(
+    words: Sequence[tuple[str, int]], length: int, known: frozenset[str]
+) -> Counter[str]:
+    """Counts of the stretches of one length; one that is frequent has frequent parts, so ask only those."""
     counts: Counter[str] = Counter()
     for word, count in words:
-        for start in range(len(word)):
-            for stop in range(start + 1, min(start + longest, len(word)) + 1):
-                counts[word[start:stop]] += count
-    covered = Counter({p: n * len(p) for p, n in counts.items() if len(p) > 1 and n >= least})
-    chosen = [piece for piece, _ in most_frequent(covered)[:most]]
-    return Counter(
-        {piece: n for piece, n in counts.items() if len(piece) == 1}
-        | {piece: counts[piece] for piece in chosen}
-    )
+        for start in range(len(word) - length + 1):
+            piece = word[start : start + length]
+            if piece[:-1] in known and piece[1:] in known:
+                counts[piece] += count
+    return counts
 
 
 def _scores(uses: Mapping[str, int], alphabet: Sequence[str]) -> dict[str, float]:

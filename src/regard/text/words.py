@@ -61,6 +61,12 @@ def visible(text: str) -> str:
     return "".join(_show(character, alone) for character in text)
 
 
+def is_control(character: str) -> bool:
+    """Whether a character steers rather than shows: control codes, line and paragraph separators."""
+    code = ord(character)
+    return code < 0x20 or 0x7F <= code < 0xA0 or code in (0x2028, 0x2029)
+
+
 def _show(character: str, alone: bool) -> str:
     code = ord(character)
     if character == " ":
