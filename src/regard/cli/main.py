@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 from regard import __version__
 from regard.cli import output
-from regard.errors import RegardError
+from regard.errors import DiskError, MemoryLimitError, RegardError, UsageError
+from regard.signals import Stopped
+
+# What the parser raises; Typer brings its own copy of click or not, depending on its version.
+_WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     help="Train attention models on your own text, and see where they look.",
@@ -47,28 +50,43 @@ def run() -> None:
 
 def status(arguments: list[str]) -> int:
     """Run a command; its exit code (see docs/errors.md)."""
-    from regard.train.signals import Stopped
-
     output.speak_json("--json" in arguments)
     try:
         result = app(arguments, prog_name="regard", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except RegardError as fault:
         return output.explain(fault)
-    except click.ClickException as fault:
-        fault.show()
-        return 2
-    except (click.Abort, KeyboardInterrupt):
+    except _WrongUsage as fault:
+        return _wrong_usage(fault)
+    except (typer.Abort, KeyboardInterrupt):
         return 130
     except Stopped as fault:
         return 128 + fault.number
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the parser exits by itself when a pipe breaks
         return 141
-    except MemoryError as fault:
-        output.report_bug(fault)
-        return 6
     except Exception as fault:
-        return output.report_bug(fault)
+        return _unforeseen(fault)
+
+
+def _wrong_usage(fault: Exception) -> int:
+    """A command or option that does not exist, or a value that does not fit it."""
+    context = getattr(fault, "ctx", None)
+    command = context.command_path if context is not None else "regard"
+    what = fault.format_message()  # type: ignore[attr-defined]
+    if not what:  # nothing was asked for, and the help is on the screen already
+        return UsageError.exit_code
+    return output.explain(UsageError(what, where=command, remedy=f"{command} --help"))
+
+
+def _unforeseen(fault: Exception) -> int:
+    """What the machine refuses is no fault of ours; everything else is."""
+    if isinstance(fault, MemoryError) or type(fault).__name__ == "OutOfMemoryError":
+        remedy = "take a smaller model, or lower batch.tokens"
+        return output.explain(MemoryLimitError("memory ran out", remedy=remedy), fault)
+    if isinstance(fault, OSError):
+        what, where = fault.strerror or str(fault), str(fault.filename or "")
+        return output.explain(DiskError(what.lower(), where=where), fault)
+    return output.report_bug(fault)
 
 
 from regard.cli import config, train  # noqa: E402, F401  a command is added by being imported

@@ -31,10 +31,10 @@ def answer(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, allow_nan=False), flush=True)
 
 
-def explain(fault: RegardError) -> int:
+def explain(fault: RegardError, cause: BaseException | None = None) -> int:
     """Tell an expected error, and give the exit code."""
     if debug:
-        traceback.print_exception(fault)
+        traceback.print_exception(cause or fault)
     if wants_json:
         answer(fault.as_dict())
         return fault.exit_code
@@ -48,13 +48,10 @@ def explain(fault: RegardError) -> int:
 
 def report_bug(fault: BaseException) -> int:
     """Something we did not expect: say so, and what to send us."""
-    if wants_json:
-        answer({"error": "bug", "what": f"{type(fault).__name__}: {fault}", "exit_code": 1})
-    if debug:
-        traceback.print_exception(fault)
-        return 1
-    print(f"error: this is a fault of regard: {type(fault).__name__}: {fault}", file=sys.stderr)
-    print(
-        "  try:   run it again with `regard --debug ...` and report what it prints", file=sys.stderr
+    what = f"this is a fault of regard: {type(fault).__name__}: {fault}"
+    return explain(
+        RegardError(
+            what, remedy="run it again with `regard --debug ...` and report what it prints"
+        ),
+        fault,
     )
-    return 1

@@ -8,9 +8,9 @@ from pathlib import Path
 from regard.run.folder import Run
 from regard.run.lock import Lock
 from regard.run.settings import RunSettings
+from regard.signals import Stop, Stopped
 from regard.train.events import Evaluated, Listener, Outcome, Stepped
 from regard.train.loop import Trainer
-from regard.train.signals import Stop, Stopped
 from regard.train.world import World, choose_device, join
 
 __all__ = [

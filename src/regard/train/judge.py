@@ -12,9 +12,9 @@ from regard.data.batches import BatchSettings
 from regard.evaluate import Metric
 from regard.models import Model
 from regard.run.folder import SAMPLES, Run
+from regard.signals import Stop
 from regard.tasks import Sight, look
 from regard.train.feed import Feed
-from regard.train.signals import Stop
 from regard.train.world import World
 
 

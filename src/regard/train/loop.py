@@ -19,6 +19,7 @@ from regard import __version__
 from regard.evaluate import Metric
 from regard.models import count_parameters
 from regard.run.folder import Run
+from regard.signals import Stop, Stopped
 from regard.tasks import Sight
 from regard.train import judge, shard
 from regard.train.average import MovingAverage, mean_of
@@ -33,7 +34,6 @@ from regard.train.optimise import (
     restore_optimiser,
     set_rate,
 )
-from regard.train.signals import Stop, Stopped
 from regard.train.step import Learner, Stepper, Summed, perplexity
 from regard.train.world import World
 
