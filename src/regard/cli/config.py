@@ -39,8 +39,8 @@ def config(
         for name, line in presets.items():
             print(f"{name:<{width}}  {line}")
         return
-    from regard.cli.resolve import resolve
     from regard.config import to_toml
+    from regard.run.resolve import resolve
 
     settings = resolve(name=preset, config=file, toy=toy, changes=changes or [])
     if as_json:

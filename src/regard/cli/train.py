@@ -47,38 +47,20 @@ def train(
     lines a classifier. `regard train --toy reverse --preset bahdanau2015` needs no data at all.
     """
     output.speak_json(as_json)
-    files, changes = files or [], changes or []
-    folder, settings = _place_and_settings(
-        files, out, preset, config, toy, valid or [], task, changes
-    )
+    from regard.run.resolve import place
     from regard.show.progress import JsonProgress, TrainingProgress
     from regard.train import train as run_training
 
+    folder, settings = place(
+        files or [],
+        out,
+        name=preset,
+        config=config,
+        toy=toy,
+        valid=valid or [],
+        task=task,
+        changes=changes or [],
+    )
     listener = JsonProgress() if as_json else TrainingProgress()
     outcome = run_training(folder, settings, listener, device)
     return 0 if outcome.signal is None else 128 + outcome.signal
-
-
-def _place_and_settings(files, out, preset, config, toy, valid, task, changes):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """An earlier run goes on with its own settings; a new one has its folder named after what it learns."""
-    from regard.cli.resolve import resolve
-    from regard.config import overlay, parse, read_toml
-    from regard.run.settings import RunSettings
-
-    earlier = files[0] if len(files) == 1 and (files[0] / "config.toml").is_file() else None
-    plain = not (files or preset or config or toy)
-    if earlier is None and plain and out is not None and (out / "config.toml").is_file():
-        earlier = out
-    if earlier is not None:
-        tree = overlay(read_toml(earlier / "config.toml"), changes)
-        return earlier, parse(RunSettings, tree, where=str(earlier / "config.toml"))
-    settings = resolve(
-        name=preset, config=config, toy=toy, train=files, valid=valid, task=task, changes=changes
-    )
-    return out or Path("runs") / _name(settings, preset, config), settings
-
-
-def _name(settings, preset, config) -> str:  # type: ignore[no-untyped-def] # noqa: ANN001
-    learned = settings.data.toy or Path(settings.data.train[0]).name.split(".")[0]
-    kind = preset or (config.stem if config else settings.task)
-    return f"{learned}-{kind}"

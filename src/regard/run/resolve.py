@@ -1,0 +1,118 @@
+"""From what a person says to one value of settings: preset, then file, then data, then single changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from regard.config import merge, overlay, parse, read_toml
+from regard.data.toys import toy as toy_named
+from regard.errors import UsageError
+from regard.presets import DEFAULT_OF, preset
+from regard.run.corpus import Corpus
+from regard.run.settings import DataSettings, RunSettings
+
+
+def resolve(
+    *,
+    name: str | None = None,
+    config: Path | None = None,
+    toy: str | None = None,
+    train: Sequence[Path] = (),
+    valid: Sequence[Path] = (),
+    task: str | None = None,
+    changes: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
+) -> RunSettings:
+    """Each layer overrules the one before; what nobody says is the default of the settings themselves.
+
+    `changes` are single settings as text (`train.steps=500`), `more` a tree of them.
+    """
+    given = {} if config is None else read_toml(config)
+    data = _data(toy, train, valid)
+    tree = merge(given, {"data": data} if data else {})
+    if task is not None:
+        tree["task"] = task
+    tree = overlay(merge(tree, more or {}), changes)
+    if name is None and "model" not in tree:
+        name = DEFAULT_OF[_task(tree)]
+    if name is not None:
+        tree = _over_preset(preset(name), tree)
+    _suit_toy(tree)
+    return parse(RunSettings, tree, where=str(config or f"preset {name}"))
+
+
+def place(
+    files: Sequence[Path],
+    out: Path | None,
+    *,
+    name: str | None = None,
+    config: Path | None = None,
+    toy: str | None = None,
+    valid: Sequence[Path] = (),
+    task: str | None = None,
+    changes: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
+) -> tuple[Path, RunSettings]:
+    """A run's folder and settings: an earlier run goes on with its own, a new one is named after its data."""
+    earlier = files[0] if len(files) == 1 and (files[0] / "config.toml").is_file() else None
+    plain = not (files or name or config or toy)
+    if earlier is None and plain and out is not None and (out / "config.toml").is_file():
+        earlier = out
+    if earlier is not None:
+        tree = overlay(merge(read_toml(earlier / "config.toml"), more or {}), changes)
+        return earlier, parse(RunSettings, tree, where=str(earlier / "config.toml"))
+    settings = resolve(
+        name=name,
+        config=config,
+        toy=toy,
+        train=files,
+        valid=valid,
+        task=task,
+        changes=changes,
+        more=more,
+    )
+    learned = settings.data.toy or next((Path(p).stem for p in settings.data.train), "nothing")
+    kind = name or (config.stem if config else settings.task)
+    return out or Path("runs") / f"{learned.split('.')[0]}-{kind}", settings
+
+
+def _data(toy: str | None, train: Sequence[Path], valid: Sequence[Path]) -> dict[str, Any]:
+    if toy is not None and train:
+        raise UsageError("a run learns from a toy or from files, not both", where="--toy")
+    if toy is not None:
+        return {"toy": toy}
+    data: dict[str, Any] = {}
+    if train:
+        data["train"] = [str(path.resolve()) for path in train]
+    if valid:
+        data["valid"] = [str(path.resolve()) for path in valid]
+    return data
+
+
+def _task(tree: dict[str, Any]) -> str:
+    """What the data teaches, when nobody said."""
+    if "task" not in tree:
+        settings = parse(DataSettings, tree.get("data", {}), where="data")
+        tree["task"] = Corpus.of(settings).task
+    if tree["task"] not in DEFAULT_OF:
+        raise UsageError(
+            f"no task '{tree['task']}'", where="task", remedy=f"choose {', '.join(DEFAULT_OF)}"
+        )
+    return str(tree["task"])
+
+
+def _over_preset(base: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:
+    """A preset's toy is for those who brought nothing."""
+    if tree.get("data", {}).get("train") or tree.get("data", {}).get("toy"):
+        base = {key: value for key, value in base.items() if key != "data"}
+    return merge(base, tree)
+
+
+def _suit_toy(tree: dict[str, Any]) -> None:
+    """A toy's symbols are words or letters, unless somebody wants them cut otherwise."""
+    name = tree.get("data", {}).get("toy")
+    if name is not None:
+        tree["text"] = {"kind": toy_named(name).unit, **tree.get("text", {})}
+        tree["task"] = toy_named(name).task
