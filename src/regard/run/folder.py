@@ -28,6 +28,7 @@ from regard.models import Model, build
 from regard.run import files, weights
 from regard.run.checkpoint import Checkpoints
 from regard.run.corpus import Corpus, Role, refuse_empty
+from regard.run.load import load, read_bounded, read_settings
 from regard.run.lock import Lock
 from regard.run.settings import HARMLESS, RunSettings
 from regard.strict_json import loads
@@ -36,6 +37,7 @@ from regard.tasks import TASKS, Task
 PROBES = 500  # validation examples kept as text, to predict and to look at
 SAMPLES = 4  # of which so many are shown at each evaluation
 CHUNK = 2_000  # examples encoded at once
+LONGEST_TOKENIZER = 1 << 28  # bytes
 
 Report = Callable[[str, int], None]  # (what is being done, how many are done)
 
@@ -74,7 +76,7 @@ class Run:
                 where=str(folder),
                 remedy="name a folder that `regard train` made",
             )
-        settings = parse(RunSettings, read_toml(config), where=str(config))
+        settings = read_settings(config)
         return cls(folder, settings, read_task(folder / "tokenizer.json", settings.task))
 
     def lock(self) -> AbstractContextManager[Lock]:
@@ -105,16 +107,7 @@ class Run:
                 where=str(path),
                 remedy=f"train it: regard train {self.folder}",
             )
-        found = weights.read(path)
-        with torch.device("meta"):
-            model = build(self.settings.model, self.task.sizes)
-        expected = {
-            name: (tuple(value.shape), value.dtype) for name, value in model.state_dict().items()
-        }
-        weights.check_against(expected, found, str(path))
-        fresh = build(self.settings.model, self.task.sizes)
-        fresh.load_state_dict(found)
-        return fresh.to(device).eval()
+        return load(path, self.settings.model, self.task.sizes, torch.device(device))
 
     def save_model(self, state: Mapping[str, Tensor]) -> None:
         """The weights that `load_model` will give."""
@@ -173,10 +166,8 @@ class Run:
 
 def read_task(path: Path, name: str) -> Task:
     """The task and its vocabularies, from tokenizer.json."""
-    try:
-        document = loads(path.read_bytes(), max_bytes=1 << 28)
-    except FileNotFoundError:
-        raise ModelFileError("the tokenizer is missing", where=str(path)) from None
+    content = read_bounded(path, "tokenizer", LONGEST_TOKENIZER)
+    document = loads(content, max_bytes=LONGEST_TOKENIZER, where=str(path))
     if not isinstance(document, dict) or document.get("format") != "regard-task":
         raise ModelFileError("this is no tokenizer of ours", where=str(path))
     parts = document.get("parts")

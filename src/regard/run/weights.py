@@ -156,6 +156,15 @@ def read_header(path: Path) -> Header:
         return _header(file, path)[0]
 
 
+def outline(head: Header) -> dict[str, Tensor]:
+    """The tensors that a header describes, with shapes but without memory."""
+    found = {
+        entry.name: torch.empty(entry.shape, dtype=_DTYPES[entry.dtype], device="meta")
+        for entry in head.entries
+    }
+    return found | {alias: found[name] for alias, name in head.tied.items()}
+
+
 def check_against(
     expected: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
     found: Mapping[str, Tensor],

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from regard.run.device import choose_device
 from regard.run.folder import Run
 from regard.run.lock import Lock
 from regard.run.settings import RunSettings
 from regard.signals import Stop, Stopped
 from regard.train.events import Evaluated, Listener, Outcome, Stepped
 from regard.train.loop import Trainer
-from regard.train.world import World, choose_device, join
+from regard.train.world import World, join
 
 __all__ = [
     "Evaluated",

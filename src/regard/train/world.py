@@ -11,7 +11,7 @@ from typing import final
 import torch
 import torch.distributed as dist
 
-from regard.errors import UsageError
+from regard.run.device import choose_device
 
 
 @final
@@ -57,22 +57,3 @@ def join(device: str = "auto") -> Iterator[World]:
         yield World(rank, size, chosen)
     finally:
         dist.destroy_process_group()
-
-
-def choose_device(name: str = "auto", local: int = 0) -> torch.device:
-    """The GPU of this process if there is one, else the CPU; or what the name says."""
-    if name == "auto":
-        return torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise UsageError(
-            f"no device '{name}'", where="--device", remedy="auto, cpu, cuda, or cuda:0"
-        ) from None
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise UsageError(
-            "no CUDA device was found", where="--device", remedy="use cpu, or `regard doctor`"
-        )
-    if device.type == "cuda" and device.index is None:
-        return torch.device("cuda", local)
-    return device

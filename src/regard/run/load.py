@@ -1,0 +1,105 @@
+"""A model from a folder that nobody has to trust: every claim is checked before memory is taken for it.
+
+The settings say what the model is, the weights file says what it holds; only where both agree, and only if
+it fits into memory, is a number read or a module built.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import torch
+
+from regard.config import parse
+from regard.errors import MemoryLimitError, ModelFileError, UsageError
+from regard.models import Model, ModelSettings, Sizes, build
+from regard.run import disk, weights
+from regard.run.device import free_memory
+from regard.run.header import Header
+from regard.run.settings import RunSettings
+
+LONGEST_CONFIG = 1 << 20
+WIDEST = 1 << 20  # no width, and no number of heads, of any model has ever come near
+_AXES = ("width", "heads", "key_width", "value_width", "feedforward")
+_LONGEST_WORDS = 2_000
+
+
+def read_settings(path: Path) -> RunSettings:
+    """The settings of a run, or a `ModelFileError`: they come with the model, not from whoever loads it."""
+    content = read_bounded(path, "settings file", LONGEST_CONFIG)
+    try:
+        return parse(RunSettings, tomllib.loads(content.decode("utf-8")), where=str(path))
+    except UsageError as fault:
+        raise ModelFileError(fault.what[:_LONGEST_WORDS], str(path), fault.remedy) from None
+    except (ValueError, RecursionError) as fault:  # bad TOML, bad UTF-8, endless digits or brackets
+        raise ModelFileError(f"this is not TOML: {str(fault)[:200]}", str(path)) from None
+
+
+def read_bounded(path: Path, kind: str, longest: int) -> bytes:
+    """The bytes of a plain file that is no longer than it can sensibly be."""
+    with disk.opened(path, kind) as file:
+        content = file.read(longest + 1) or b""
+    if len(content) > longest:
+        raise ModelFileError(f"{path.name} is longer than {longest:,} bytes", str(path))
+    return content
+
+
+def load(path: Path, settings: ModelSettings, sizes: Sizes, device: torch.device) -> Model:
+    """The model that the settings describe, with the weights of this file."""
+    head = weights.read_header(path)
+    _refuse_absurd(settings, head, path)
+    expected = _expected(settings, sizes, path)
+    weights.check_against(expected, weights.outline(head), str(path))
+    _refuse_too_big(head, device, path)
+    found = weights.read(path)
+    weights.check_against(expected, found, str(path))  # another file may have taken its place
+    with torch.random.fork_rng(devices=[]):  # first values are drawn, and forgotten
+        model = build(settings, sizes)
+    model.load_state_dict(found)
+    return model.to(device).eval()
+
+
+def _refuse_absurd(settings: ModelSettings, head: Header, path: Path) -> None:
+    """A width is an axis of some tensor and a layer has tensors; else building alone could last for ever."""
+    axes = [axis for entry in head.entries for axis in entry.shape]
+    widest = min(max(axes, default=0), WIDEST)
+    deepest = len(head.entries) + len(head.tied)
+    for side, group in (("encoder", settings.encoder), ("reader", settings.reader)):
+        for name, value in group or ():
+            most = deepest if name == "layers" else widest if name in _AXES else None
+            if most is not None and value is not None and value > most:
+                raise ModelFileError(
+                    f"model.{side}.{name} is {value:,}, and these weights have room for {most:,}",
+                    where=str(path),
+                    remedy="take the weights and the settings from the same run",
+                )
+
+
+def _expected(
+    settings: ModelSettings, sizes: Sizes, path: Path
+) -> dict[str, tuple[tuple[int, ...], torch.dtype]]:
+    """Every tensor of the model by name, built where tensors have a shape but no memory."""
+    try:
+        with torch.device("meta"):
+            model = build(settings, sizes)
+    except (UsageError, RuntimeError, OverflowError, TypeError) as fault:
+        what = fault.what if isinstance(fault, UsageError) else str(fault)
+        raise ModelFileError(
+            f"no model can be built from these settings: {what[:200]}",
+            where=str(path.with_name("config.toml")),
+        ) from None
+    return {name: (tuple(value.shape), value.dtype) for name, value in model.state_dict().items()}
+
+
+def _refuse_too_big(head: Header, device: torch.device, path: Path) -> None:
+    """While it is loaded a model is in memory twice: as read, and as built."""
+    places = {device: head.size, torch.device("cpu"): 2 * head.size}
+    for place, needed in places.items():
+        free = free_memory(place)
+        if free is not None and needed > free:
+            raise MemoryLimitError(
+                f"this model needs {needed:,} bytes of memory; {free:,} are free on {place}",
+                where=str(path),
+                remedy="close other programs, or use a machine with more memory",
+            )
