@@ -113,3 +113,9 @@ def test_beyond_the_limit_there_is_no_interval(monkeypatch):
     hypotheses, references = corpus(7)
     assert bleu(hypotheses, references).interval is None
     assert bleu(hypotheses[:40], references[:40]).interval is not None
+
+
+def test_an_interval_over_answers_that_are_mostly_nothing():
+    metric = chrf(["", "", "", "a b"], ["a", "b", "c", "a b"])
+    low, high = metric.interval
+    assert 0 <= low <= metric.value <= high

@@ -8,7 +8,7 @@ Past `INTERVAL_LIMIT` sentences, where it would be very narrow, there is none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import SupportsFloat
+from typing import Any, SupportsFloat
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -53,8 +53,15 @@ def chrf(
     """F2 of character n-grams, n = 1..6 (Popović 2015); `word_order=2` is chrF++."""
     name = "chrF2" + "+" * word_order
     return _measure(
-        CHRF(lowercase=lowercase, word_order=word_order), name, hypotheses, references, interval
+        _Chrf(lowercase=lowercase, word_order=word_order), name, hypotheses, references, interval
     )
+
+
+class _Chrf(CHRF):
+    """sacrebleu's chrF, whose resampled scores are NumPy's numbers but plain zeros: no mean takes both."""
+
+    def _compute_f_score(self, statistics: Any) -> float:
+        return float(super()._compute_f_score(statistics))
 
 
 def bleu_of(lowercase: bool, tokenize: str) -> BLEU:
