@@ -27,7 +27,7 @@ class Batch:
     source: Int[Tensor, "batch source"] | Float[Tensor, "batch source features"]
     lengths: Int[Tensor, " batch"] | None
     inputs: Int[Tensor, "batch target"] | None
-    targets: Int[Tensor, batch *target]
+    targets: Int[Tensor, batch * target]
     count: int
 
     def to(self, device: torch.device) -> Batch:

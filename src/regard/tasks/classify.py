@@ -13,9 +13,9 @@ from regard.data.example import Example, Labelled
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, accuracy, macro_f1
 from regard.models import Model, Sizes
-from regard.tasks.batch import Batch, lengths_of, padded
+from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
 from regard.tasks.groups import groups
-from regard.tasks.task import Examples, Prediction, Progress, Row, Task, device_of, only
+from regard.tasks.task import Examples, Prediction, Progress, Row, Task, device_of, label_id, only
 from regard.text import BEGIN, PAD, Codec, Labels, TextSettings
 
 
@@ -59,20 +59,20 @@ class Classify(Task):
         return [
             {
                 "source": np.array([BEGIN, *pieces], np.int32),
-                "target": np.array([self.labels.encode(example.label)], np.int32),
+                "target": np.array([label_id(self.labels, example.label)], np.int32),
             }
             for pieces, example in zip(ids, labelled, strict=True)
         ]
 
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:  # noqa: ARG002
         """One target a row."""
-        sources = [row["source"] for row in rows]
+        sources, labels = [row["source"] for row in rows], [int(row["target"][0]) for row in rows]
         return Batch(
             source=padded(sources, source_length, PAD),
             lengths=lengths_of(sources, source_length),
             inputs=None,
-            targets=torch.tensor([int(row["target"][0]) for row in rows], dtype=torch.long),
-            count=len(rows),
+            targets=torch.tensor(labels, dtype=torch.long),
+            count=sum(label != IGNORE for label in labels),
         )
 
     @torch.inference_mode()

@@ -5,7 +5,7 @@ Attention never travels through search. The replay shows the weights that steppi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 from regard.attention import watch
-from regard.data.example import Line
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
 from regard.models import Model
@@ -25,7 +24,7 @@ from regard.tasks.task import Prediction, Task, device_of
 from regard.tasks.translate import Translate
 from regard.text import BEGIN, END
 
-Axis = Literal["source", "target", "said", "one"]
+Axis = Literal["source", "items", "target", "said", "one"]
 
 
 @final
@@ -44,7 +43,8 @@ class Site:
 class Sight:
     """An answer and where the model looked for it.
 
-    `axes` names the tokens: source; target, which each step found; said, which each step had read.
+    `axes` names the tokens: source; target, which each step found; said, which each step had read; one, the
+    label of a whole text. A pointer's source has the stop sign in front, and `items` is the rest of it.
     """
 
     prediction: Prediction
@@ -80,17 +80,19 @@ def look(
         task.logits(model, batch)
     sites = []
     for path in seen:
-        queries, keys = _axes_of(path)
+        queries, keys = _axes_of(path, axes)
         weights = seen.weights(path)[0].float().cpu().numpy()
-        sites.append(Site(path, queries, keys, weights))
+        # Nothing at all is read as one void place, which has no name.
+        real = weights[:, : len(axes[queries]), : len(axes[keys])]
+        sites.append(Site(path, queries, keys, real))
     return Sight(answer, axes, tuple(sites))
 
 
-def _axes_of(path: str) -> tuple[Axis, Axis]:
+def _axes_of(path: str, axes: Mapping[Axis, tuple[str, ...]]) -> tuple[Axis, Axis]:
     """Which tokens stand along a site's sides, by where in the model it is."""
     parts = path.split(".")
     if parts[0] == "encoder":
-        return "source", "source"
+        return ("items", "items") if "items" in axes else ("source", "source")
     if "pool" in parts:
         return "one", "source"
     if "blocks" in parts and "cross" not in parts:
@@ -113,7 +115,11 @@ def _forced(
             said = (task.target.piece(BEGIN), *found[:-1])
             return row, {"source": names, "target": found, "said": said}
         case Language():
-            row = dict(task.rows([Line(answer.text)])[0])
+            # The symbols that were found: encoding their text again might cut it elsewhere.
+            row = {
+                "source": np.empty(0, np.int32),
+                "target": np.array([*answer.ids, END], np.int32),
+            }
             found = tuple(task.codec.piece(int(number)) for number in row["target"])
             return row, {"target": found, "said": (task.codec.piece(BEGIN), *found[:-1])}
         case Tag():
@@ -135,7 +141,8 @@ def _forced(
             }
             names = ("stop", *(",".join(f"{n:g}" for n in item) for item in items))
             found = (*answer.symbols, "stop")
-            return row, {"source": names, "target": found, "said": ("start", *found[:-1])}
+            said = ("start", *found[:-1])
+            return row, {"source": names, "items": names[1:], "target": found, "said": said}
         case _:
             raise NotImplementedError(type(task))
 

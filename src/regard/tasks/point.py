@@ -116,9 +116,9 @@ class Point(Task):
         return found
 
     def question(self, example: Example) -> str:
-        """The items as text."""
+        """The items as text, to the last digit."""
         assert isinstance(example, Pointed)
-        return " ".join(",".join(f"{number:g}" for number in item) for item in example.items)
+        return " ".join(",".join(map(repr, item)) for item in example.items)
 
     def answer(self, example: Example) -> str:
         """The positions, a space between them."""

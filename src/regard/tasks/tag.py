@@ -16,7 +16,7 @@ from regard.evaluate import Metric, exact_match, span_f1, token_accuracy
 from regard.models import Model, Sizes
 from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
 from regard.tasks.groups import groups
-from regard.tasks.task import Examples, Prediction, Progress, Row, Task, device_of, only
+from regard.tasks.task import Examples, Prediction, Progress, Row, Task, device_of, label_id, only
 from regard.text import PAD, Codec, Labels, TextSettings
 
 _WORDS = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
@@ -61,7 +61,7 @@ class Tag(Task):
         for example in only(iter(examples), Tagged):
             pieces, starts = self.pieces(example.words)
             target = np.full(len(pieces), IGNORE, np.int32)
-            target[starts] = [self.labels.encode(tag) for tag in example.tags]
+            target[starts] = [label_id(self.labels, tag) for tag in example.tags]
             rows.append({"source": pieces, "target": target})
         return rows
 
@@ -116,9 +116,10 @@ class Tag(Task):
         return Prediction(" ".join(tags), sum(values), tags, tuple(ids.tolist()), values)
 
     def question(self, example: Example) -> str:
-        """The words, a space between them."""
+        """The words, a space between them; a tab, where spaces would not give these words again."""
         assert isinstance(example, Tagged)
-        return " ".join(example.words)
+        text = " ".join(example.words)
+        return text if words_of(text) == list(example.words) else "\t".join(("", *example.words))
 
     def answer(self, example: Example) -> str:
         """The tags, a space between them."""
@@ -136,7 +137,12 @@ class Tag(Task):
 
 
 def words_of(text: str) -> list[str]:
-    """Words as a tagger wants them: as they stand when punctuation is set apart already, else cut."""
+    """Words as a tagger wants them: as they stand when punctuation is set apart already, else cut.
+
+    Behind tabs (one in front, too) words are always taken as they stand.
+    """
+    if text.startswith("\t"):
+        return text[1:].split("\t")
     spaced = text.split()
     return spaced if any(not _letters(word) for word in spaced) else _WORDS.findall(text)
 

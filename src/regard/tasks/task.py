@@ -20,7 +20,7 @@ from regard.errors import DataError
 from regard.evaluate import Metric
 from regard.models import Model, Sizes
 from regard.tasks.batch import IGNORE, Batch
-from regard.text import TextSettings
+from regard.text import Labels, TextSettings
 
 Examples = Callable[[], Iterator[Example]]
 Progress = Callable[[int], None]
@@ -146,6 +146,14 @@ def only(examples: Iterator[Example], kind: type) -> Iterator[Any]:
                 remedy="name the task that fits the data with --task",
             )
         yield example
+
+
+def label_id(labels: Labels, name: str) -> int:
+    """The id of a label. One that training never showed cannot be learned: the loss leaves it out."""
+    try:
+        return labels.encode(name)
+    except DataError:
+        return IGNORE
 
 
 def device_of(model: Model) -> torch.device:

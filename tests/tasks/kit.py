@@ -1,0 +1,118 @@
+"""A little data, a task that learned its vocabularies from it, and a tiny model, for each task.
+
+Widths are multiples of 4: only then does a matrix product give a row the same bits among any neighbours.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+
+from regard.data.example import Example, Labelled, Line, Pair, Pointed, Tagged, TaskName
+from regard.models import (
+    ClassifySettings,
+    Model,
+    ModelSettings,
+    PointSettings,
+    RnnEncoderSettings,
+    RnnReaderSettings,
+    TagSettings,
+    TransformerReaderSettings,
+    TransformerSettings,
+    build,
+)
+from regard.tasks import TASKS, Batch, Task
+from regard.text import TextSettings
+
+WORDS = TextSettings(kind="word")
+
+EXAMPLES: dict[TaskName, list[Example]] = {
+    "translate": [
+        Pair("the red cat", "le chat rouge"),
+        Pair("a dog", "un chien"),
+        Pair("the dog sees the red cat there", "le chien y voit le chat rouge"),
+        Pair("cat", "chat"),
+    ],
+    "tag": [
+        Tagged(("they", "light", "the", "light"), ("PRON", "VERB", "DET", "NOUN")),
+        Tagged(("she", "works"), ("PRON", "VERB")),
+        Tagged(("the", "light", "king", "works", "hard"), ("DET", "ADJ", "NOUN", "VERB", "ADV")),
+    ],
+    "classify": [
+        Labelled("not bad at all", "praise"),
+        Labelled("bad", "complaint"),
+        Labelled("the soup was never good", "complaint"),
+    ],
+    "point": [
+        Pointed(((0.5, 0.1), (0.2, 0.75), (0.9, 0.3)), (1, 0, 2)),
+        Pointed(((0.25, 0.5), (0.125, 0.5)), (1, 0)),
+        Pointed(((0.3, 0.1), (0.4, 0.1), (0.1, 0.1), (0.2, 0.1)), (2, 3, 0, 1)),
+    ],
+    "language": [
+        Line("mia had a key . she hid it ."),
+        Line("tom had a drum ."),
+        Line("where is it ?"),
+    ],
+}
+
+RNN = RnnEncoderSettings(width=8)
+BLOCKS = TransformerSettings(width=8, layers=2, heads=2, feedforward=12)
+
+MODELS: dict[str, tuple[TaskName, ModelSettings]] = {
+    "rnn": ("translate", ModelSettings(encoder=RNN, reader=RnnReaderSettings(width=8))),
+    "rnn-before": (
+        "translate",
+        ModelSettings(encoder=RNN, reader=RnnReaderSettings(width=8, looks="before")),
+    ),
+    "rnn-fed": (
+        "translate",
+        ModelSettings(encoder=BLOCKS, reader=RnnReaderSettings(width=8, input_feeding=True)),
+    ),
+    "transformer": (
+        "translate",
+        ModelSettings(
+            encoder=BLOCKS,
+            reader=TransformerReaderSettings(width=8, layers=2, heads=2, feedforward=12),
+        ),
+    ),
+    "tag": ("tag", ModelSettings(encoder=BLOCKS, reader=TagSettings())),
+    "classify": ("classify", ModelSettings(encoder=BLOCKS, reader=ClassifySettings())),
+    "point": ("point", ModelSettings(encoder=BLOCKS, reader=PointSettings(width=8))),
+    "point-rnn": ("point", ModelSettings(encoder=RNN, reader=PointSettings(width=8))),
+    "language": (
+        "language",
+        ModelSettings(reader=TransformerReaderSettings(width=8, layers=2, heads=2, feedforward=12)),
+    ),
+}
+NAMES = tuple(EXAMPLES)
+
+
+@cache
+def task_of(name: TaskName, text: TextSettings = WORDS) -> Task:
+    return TASKS[name].learn(lambda: iter(EXAMPLES[name]), text)
+
+
+@cache
+def model_of(kind: str) -> Model:
+    """A model away from its first weights, so that nothing in it is alike by chance."""
+    name, settings = MODELS[kind]
+    torch.manual_seed(0)
+    model = build(settings, task_of(name).sizes)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.3)
+    return model.eval()
+
+
+def kind_of(name: TaskName) -> str:
+    return "rnn" if name == "translate" else name
+
+
+def batch_of(name: TaskName, examples: list[Example] | None = None, more: int = 0) -> Batch:
+    """The examples as one batch, padded `more` than they need."""
+    task = task_of(name)
+    rows = task.rows(EXAMPLES[name] if examples is None else examples)
+    source = max(len(row["source"]) for row in rows) + more
+    target = max(len(row["target"]) for row in rows) + more
+    return task.collate(rows, source, target)
