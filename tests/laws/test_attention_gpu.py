@@ -1,0 +1,75 @@
+"""On a GPU, compiled FlexAttention and the fused kernels keep to the formula, gradients included."""
+
+import jaxtyping
+import pytest
+import torch
+
+from regard.attention import (
+    Alibi,
+    Attention,
+    Causal,
+    Given,
+    Padding,
+    ScaledDot,
+    Softmax,
+    Strided,
+    Window,
+)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
+]
+
+BATCH, HEADS, LENGTH, WIDTH = 3, 2, 211, 16
+LENGTHS = [211, 100, 0]
+
+
+@pytest.fixture(autouse=True)
+def _unchecked_shapes():
+    """A compiler cannot trace through the shape checks that tests switch on."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def make_mask(name):
+    padding = Padding(torch.tensor(LENGTHS, device="cuda"))
+    match name:
+        case "padding":
+            return padding
+        case "padding&causal":
+            return padding & Causal()
+        case "padding&window":
+            return padding & Window(5, 3)
+        case "padding&strided":
+            return padding & Causal() & Strided(7)
+        case "padding&given":
+            chance = torch.Generator("cuda").manual_seed(3)
+            pattern = torch.rand(1, HEADS, LENGTH, LENGTH, device="cuda", generator=chance) > 0.5
+            return padding & Given(pattern)
+
+
+@pytest.mark.parametrize("bias", [False, True], ids=["plain", "alibi"])
+@pytest.mark.parametrize(
+    "name", ["padding", "padding&causal", "padding&window", "padding&strided", "padding&given"]
+)
+def test_a_gpu_keeps_to_the_formula(name, bias):
+    torch.manual_seed(7)
+    attention = Attention(ScaledDot(), Softmax(), bias=Alibi(HEADS) if bias else None).cuda()
+    inputs = [
+        torch.randn(BATCH, HEADS, LENGTH, WIDTH, device="cuda", requires_grad=True)
+        for _ in range(3)
+    ]
+    memory = attention.remember(inputs[1], inputs[2], make_mask(name))
+    both = attention(inputs[0], memory), attention.align(inputs[0], memory).context
+
+    torch.testing.assert_close(*both, atol=1e-4, rtol=1e-4)
+    assert (both[0][2] == 0).all()
+    gradients = [
+        torch.autograd.grad(context.square().sum(), inputs, retain_graph=True) for context in both
+    ]
+    for found, expected in zip(*gradients, strict=True):
+        assert found.isfinite().all()
+        torch.testing.assert_close(found, expected, atol=1e-3, rtol=1e-3)
