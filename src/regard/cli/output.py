@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import Any
 
 from regard.errors import RegardError
@@ -29,6 +30,20 @@ def say(message: str = "") -> None:
 def answer(value: Any) -> None:
     """One JSON object, on standard output."""
     print(json.dumps(value, ensure_ascii=False, allow_nan=False), flush=True)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells, each column as wide as its widest cell."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
+        )
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def explain(fault: RegardError, cause: BaseException | None = None) -> int:

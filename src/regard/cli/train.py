@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -35,6 +35,9 @@ def train(
     task: Annotated[
         str | None, typer.Option(help="translate, tag, classify, point or language.")
     ] = None,
+    on_bad_utf8: Annotated[
+        Literal["stop", "skip"], typer.Option(help="What to do at a line that is not UTF-8.")
+    ] = "stop",
     changes: Annotated[
         list[str] | None, typer.Option("--set", "-s", help="Change one setting: `train.steps=500`.")
     ] = None,
@@ -51,6 +54,7 @@ def train(
     from regard.show.progress import JsonProgress, TrainingProgress
     from regard.train import train as run_training
 
+    changes = [*["data.on_bad_utf8=skip"] * (on_bad_utf8 == "skip"), *(changes or [])]
     folder, settings = place(
         files or [],
         out,
@@ -59,7 +63,7 @@ def train(
         toy=toy,
         valid=valid or [],
         task=task,
-        changes=changes or [],
+        changes=changes,
     )
     listener = JsonProgress() if as_json else TrainingProgress()
     outcome = run_training(folder, settings, listener, device)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import final
+
+import numpy as np
 
 from regard.data.batches import BatchRows, BatchSettings, Plan
 from regard.data.loader import prefetch
@@ -33,6 +35,14 @@ class Turn:
     after: Position
 
 
+def plan_for(
+    task: Task, lengths: Callable[[str], np.ndarray], settings: BatchSettings, seed: int
+) -> Plan:
+    """Which rows share a batch: decided by the sides that have lengths of their own."""
+    longer = lengths("target" if task.sides == "target" else "source")
+    return Plan(longer, lengths("target") if task.sides == "both" else None, settings, seed)
+
+
 @final
 class Feed:
     """Batches of a corpus for this process."""
@@ -41,11 +51,7 @@ class Feed:
         self, task: Task, store: Store, settings: BatchSettings, seed: int, world: World
     ) -> None:
         self.task, self.store, self.world = task, store, world
-        sides = task.sides
-        longest = store.lengths("target" if sides == "target" else "source")
-        self.plan = Plan(
-            longest, store.lengths("target") if sides == "both" else None, settings, seed
-        )
+        self.plan = plan_for(task, store.lengths, settings, seed)
 
     def turns(self, start: Position, batches_a_step: int, workers: int) -> Iterator[Turn]:
         """Step after step, epoch after epoch, without end."""

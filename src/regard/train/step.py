@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from regard.data.batches import BatchRows
 from regard.errors import MemoryLimitError
 from regard.models import Model
+from regard.run.device import is_out_of_memory
 from regard.run.settings import TrainSettings
 from regard.tasks import Batch, Task
 from regard.train.world import World
@@ -78,7 +79,7 @@ class Stepper:
                 batches = ready if self.limit is None else self._cut(pieces, self.limit)
                 return self._gradients(step, batches, stop)
             except (torch.OutOfMemoryError, MemoryError, RuntimeError) as fault:
-                if not _is_memory(fault) or self.world.size > 1:
+                if not is_out_of_memory(fault) or self.world.size > 1:
                     raise
                 self._lower(pieces, fault)
 
@@ -128,12 +129,6 @@ class Stepper:
             ) from fault
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-
-
-def _is_memory(fault: BaseException) -> bool:
-    if isinstance(fault, (torch.OutOfMemoryError, MemoryError)):
-        return True
-    return "can't allocate memory" in str(fault) or "not enough memory" in str(fault)
 
 
 def _mixed(*numbers: int) -> int:

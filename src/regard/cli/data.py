@@ -1,0 +1,197 @@
+"""`regard data`: look at files as training would, before anything is trained on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from regard.cli import output
+from regard.cli.main import app
+
+if TYPE_CHECKING:
+    from regard.data.check import Report
+    from regard.data.toys import Toy
+    from regard.train.preview import Preview
+
+
+@app.command()
+def data(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="`train.en train.de`, one TSV, CSV, JSONL or CoNLL file, or a folder."),
+    ] = None,
+    valid: Annotated[list[Path] | None, typer.Option(help="Validation files.")] = None,
+    test: Annotated[list[Path] | None, typer.Option(help="Test files.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="translate, tag, classify, point or language.")
+    ] = None,
+    on_bad_utf8: Annotated[
+        Literal["stop", "skip"], typer.Option(help="What to do at a line that is not UTF-8.")
+    ] = "stop",
+    toy: Annotated[str | None, typer.Option(help="Look at a built-in toy instead.")] = None,
+    toys: Annotated[bool, typer.Option("--toys", help="List the toys.")] = False,
+    tokens: Annotated[
+        bool, typer.Option("--tokens", help="Also learn a vocabulary, and plan the batches.")
+    ] = False,
+    preset: Annotated[
+        str | None, typer.Option("--preset", "-p", help="With the settings of this preset.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="With the settings of a TOML file.")] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", help="Change one setting: `text.vocabulary=4000`."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
+) -> None:
+    """Say what was understood of some files, show three rows, and warn of what would harm training.
+
+    With --tokens (or a preset, or --set) also how text is cut, how long rows are, how much of a batch is
+    padding, and how many steps make an epoch. `regard data --toys` lists what needs no files at all.
+    """
+    output.speak_json(as_json)
+    if toys:
+        _list_toys()
+        return
+    files = files or []
+    found = _look(files, valid or [], test or [], task, on_bad_utf8, toy)
+    if tokens or preset or config or changes:
+        from regard.run.resolve import resolve
+        from regard.train.preview import preview
+
+        changes = [f"data.on_bad_utf8={on_bad_utf8}", *(changes or [])]
+        settings = resolve(
+            name=preset,
+            config=config,
+            toy=toy,
+            train=files,
+            valid=valid or [],
+            task=task,
+            changes=changes,
+        )
+        found["tokens"] = preview(settings, _progress)
+    if as_json:
+        output.answer({name: _plain(part) for name, part in found.items()})
+    else:
+        _show(found)
+
+
+def _look(
+    files: list[Path],
+    valid: list[Path],
+    test: list[Path],
+    task: str | None,
+    on_bad_utf8: Literal["stop", "skip"],
+    toy: str | None,
+) -> dict[str, Any]:
+    """A toy is as it is; files are gone through once."""
+    from regard.data.check import examine
+    from regard.data.readers import splits, understand
+    from regard.data.toys import toy as toy_named
+    from regard.errors import UsageError
+
+    if toy is not None:
+        if files:
+            raise UsageError("look at a toy or at files, not both", where="--toy")
+        return {"toy": toy_named(toy)}
+    found = splits(files, task, on_bad_utf8=on_bad_utf8)
+    held_out = {"valid": found.valid, "test": found.test}
+    for role, given in (("valid", valid), ("test", test)):
+        if given:
+            held_out[role] = understand(
+                given, found.train.task, on_bad_utf8=on_bad_utf8, keep_empty=role == "test"
+            )
+    return {"task": found.train.task, "report": examine(found.train, **held_out)}
+
+
+def _progress(what: str, done: int) -> None:
+    output.say(f"{what}: {done:,}")
+
+
+def _plain(part: Any) -> Any:
+    if isinstance(part, str):
+        return part
+    return part.as_dict() if hasattr(part, "as_dict") else _toy_facts(part)
+
+
+def _toy_facts(toy: Toy) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "name": toy.name,
+        "title": toy.title,
+        "task": toy.task,
+        "unit": toy.unit,
+        "story": toy.story,
+        "probe": asdict(toy.probe),
+        "rows": [asdict(example) for example in toy.examples("train", 3)],
+    }
+
+
+def _list_toys() -> None:
+    from regard.data.toys import TOYS
+
+    if output.wants_json:
+        output.answer({name: _toy_facts(toy) for name, toy in TOYS.items()})
+    else:
+        rows = [(toy.name, toy.task, toy.story) for toy in TOYS.values()]
+        print(output.columns(rows))
+
+
+def _show(found: dict[str, Any]) -> None:
+    for part in (_shown_files, _shown_toy, _shown_tokens):
+        part(found)
+
+
+def _shown_files(found: dict[str, Any]) -> None:
+    from regard.show.label import one_line
+
+    if "report" in found:
+        report: Report = found["report"]
+        for line in report.summary().split("\n"):
+            print(one_line(line))
+        print(f"task: {found['task']}")
+
+
+def _shown_toy(found: dict[str, Any]) -> None:
+    from regard.data.check import shown
+
+    if "toy" in found:
+        toy: Toy = found["toy"]
+        print(f"{toy.title}: {toy.story}")
+        for example in toy.examples("train", 3):
+            print(f"  {shown(example)}")
+        print(f"watched while learning: {shown(toy.probe)}")
+        print(f"task: {toy.task}, one symbol a {toy.unit}")
+
+
+def _shown_tokens(found: dict[str, Any]) -> None:
+    if "tokens" not in found:
+        return
+    tokens: Preview = found["tokens"]
+    print()
+    for name, size in tokens.vocabulary.items():
+        print(f"{name}: {size:,} {'names' if name == 'labels' else 'pieces'}")
+    for row in tokens.cut:
+        print("  " + "  ->  ".join(" ".join(pieces) for pieces in row.values()))
+    heading = (
+        "length",
+        *(f"{share}%" if share < 100 else "longest" for share in (50, 90, 99, 100)),
+    )
+    print(
+        output.columns(
+            [heading]
+            + [
+                (side, *(f"{n:,}" for n in found.values()))
+                for side, found in tokens.lengths.items()
+            ]
+        )
+    )
+    print(
+        f"batches: {tokens.batches:,} an epoch in {tokens.shapes} shapes, "
+        f"{tokens.waste:.1%} of their places are padding"
+    )
+    if tokens.skipped:
+        print(f"too long for a batch: {tokens.skipped:,} of {tokens.examples:,} rows are left out")
+    print(f"an epoch: {tokens.steps_an_epoch:,} steps; all training: {tokens.epochs:,.1f} epochs")
