@@ -40,6 +40,13 @@ def free_memory(device: torch.device) -> int | None:
     return min(known, default=None)
 
 
+def is_out_of_memory(fault: BaseException) -> bool:
+    """Whether torch or Python says that memory ran out, each in its own way."""
+    if isinstance(fault, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    return "can't allocate memory" in str(fault) or "not enough memory" in str(fault)
+
+
 def _system_room() -> int | None:
     with contextlib.suppress(OSError, ValueError, IndexError):
         for line in _SYSTEM.read_text("ascii").split("\n"):

@@ -6,7 +6,10 @@ it fits into memory, is a number read or a module built.
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -14,7 +17,7 @@ import torch
 from regard.config import parse
 from regard.errors import MemoryLimitError, ModelFileError, UsageError
 from regard.models import Model, ModelSettings, Sizes, build
-from regard.run import disk, weights
+from regard.run import archive, disk, header, weights
 from regard.run.device import free_memory
 from regard.run.header import Header
 from regard.run.settings import RunSettings
@@ -23,6 +26,30 @@ LONGEST_CONFIG = 1 << 20
 WIDEST = 1 << 20  # no width, and no number of heads, of any model has ever come near
 _AXES = ("width", "heads", "key_width", "value_width", "feedforward")
 _LONGEST_WORDS = 2_000
+_SNIFF = 512
+
+
+@contextlib.contextmanager
+def folder_of(path: Path) -> Iterator[Path]:
+    """The run folder itself, or one that an archive of it was unpacked into for a moment."""
+    if not path.exists():
+        raise ModelFileError(
+            "there is no such run", where=str(path), remedy="name a folder that `regard train` made"
+        )
+    if path.is_dir():
+        yield path
+        return
+    with disk.opened(path, "run") as file:
+        start = file.read(_SNIFF) or b""
+    if not start.startswith(b"PK\x03\x04") or b"data.pkl" in start:
+        header.measure(start, path.stat().st_size, str(path))  # says what a foreign file is
+        raise ModelFileError(
+            "weights alone are not a run", where=str(path), remedy="name the folder they lie in"
+        )
+    with tempfile.TemporaryDirectory(prefix="regard-") as place:
+        folder = Path(place) / path.stem
+        archive.unpack(path, folder)
+        yield folder
 
 
 def read_settings(path: Path) -> RunSettings:

@@ -23,9 +23,6 @@ from regard.run.settings import TrainSettings
 from regard.tasks import Batch, Task
 from regard.train.world import World
 
-SMALLEST = 16  # tokens a batch, below which halving is given up
-
-
 @final
 class Learner(nn.Module):
     """Task and model as one function of a batch, so that wrappers see a plain forward pass."""
@@ -69,26 +66,30 @@ class Stepper:
         self.learner, self.settings, self.seed, self.world = learner, settings, seed, world
         self.make = make
         self.limit: int | None = None
+        self._at = 0
 
     def gradients(
         self, step: int, pieces: Sequence[BatchRows], ready: Sequence[Batch], stop: bool
     ) -> Summed:
         """Leave the mean gradient of all targets of all processes in the parameters."""
         while True:
+            parts, batches = self._fitting(pieces, ready)
             try:
-                batches = ready if self.limit is None else self._cut(pieces, self.limit)
                 return self._gradients(step, batches, stop)
             except (torch.OutOfMemoryError, MemoryError, RuntimeError) as fault:
-                if not is_out_of_memory(fault) or self.world.size > 1:
+                if not is_out_of_memory(fault):
                     raise
-                self._lower(pieces, fault)
+                self._lower(parts[self._at], fault)
 
     def _gradients(self, step: int, batches: Sequence[Batch], stop: bool) -> Summed:
         self.learner.zero_grad(set_to_none=True)
         total, count = torch.zeros((), device=self.world.device, dtype=torch.float64), 0
         for number, batch in enumerate(batches):
-            # Randomness is a function of where we are, so a resumed run draws what it would have drawn.
-            torch.manual_seed(_mixed(self.seed, step, self.world.rank, number))
+            self._at = number
+            # Randomness is a function of where we are, so a resumed run draws what it would have drawn,
+            # and a batch draws the same whichever process has it.
+            place = number * self.world.size + self.world.rank
+            torch.manual_seed(_mixed(self.seed, step, place))
             last = number + 1 == len(batches)
             with self._together(last), self._precision():
                 loss = self.learner(batch.to(self.world.device))
@@ -114,19 +115,31 @@ class Stepper:
         gradients = [p.grad for p in self.learner.parameters() if p.grad is not None]
         torch._foreach_mul_(gradients, factor)
 
-    def _cut(self, pieces: Sequence[BatchRows], limit: int) -> list[Batch]:
-        return [self.make(part) for piece in pieces for part in piece.split(limit)]
+    def _fitting(
+        self, pieces: Sequence[BatchRows], ready: Sequence[Batch]
+    ) -> tuple[Sequence[BatchRows], Sequence[Batch]]:
+        """The step's batches, cut smaller where memory has run out before."""
+        if self.limit is None or all(piece.tokens <= self.limit for piece in pieces):
+            return pieces, ready
+        parts = [part for piece in pieces for part in piece.split(self.limit)]
+        return parts, [self.make(part) for part in parts]
 
-    def _lower(self, pieces: Sequence[BatchRows], fault: BaseException) -> None:
-        largest = max(piece.tokens for piece in pieces)
-        self.limit = min(self.limit or largest, largest) // 2
-        alone = max(max(piece.source_length, piece.target_length) for piece in pieces)
-        if self.limit < SMALLEST or self.limit < alone // 2:
+    def _lower(self, part: BatchRows, fault: BaseException) -> None:
+        """From now on, batches of at most half the size of the one that did not fit (T10)."""
+        if self.world.size > 1:  # the others wait for a gradient that this process cannot give
             raise MemoryLimitError(
-                f"one example of {alone} tokens does not fit into memory",
-                where=f"row {pieces[0].rows[0]} of the training data",
+                f"a batch of {part.tokens} tokens does not fit into memory",
+                where=f"process {self.world.rank} of {self.world.size}",
+                remedy="lower batch.tokens, and raise train.accumulate by as much",
+            ) from fault
+        if len(part.rows) <= 1:
+            raise MemoryLimitError(
+                f"one example of {max(part.source_length, part.target_length)} tokens does not fit "
+                "into memory",
+                where=", ".join(f"row {row} of the training data" for row in part.rows),
                 remedy="lower batch.max_length, or take a smaller model",
             ) from fault
+        self.limit = part.tokens // 2
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 

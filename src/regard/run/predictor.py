@@ -1,0 +1,294 @@
+"""A trained model that answers: text in, answers out, in order, whatever stands beside a text in a batch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, final, overload
+
+import torch
+
+from regard.data.example import TaskName
+from regard.decode import DecodeSettings
+from regard.errors import DataError, UsageError
+from regard.models import Model, count_parameters
+from regard.run.device import choose_device
+from regard.run.engine import Engine, Note, Precision, changed
+from regard.run.folder import Run
+from regard.run.load import folder_of
+from regard.run.room import Room, count, cut
+from regard.tasks import Language, Prediction, Sight, look
+from regard.tasks.tag import words_of
+from regard.tasks.task import Progress, device_of
+
+Texts: TypeAlias = list[str] | tuple[str, ...]  # a plain string is a sequence of strings, too
+Problem: TypeAlias = Sequence[float] | Sequence[Sequence[float]]
+
+METHOD_OF: dict[TaskName, str] = {
+    "translate": "translate",
+    "tag": "tag",
+    "classify": "classify",
+    "point": "point",
+    "language": "complete",
+}
+VERB_OF: dict[TaskName, str] = {
+    "translate": "translate",
+    "tag": "tag words",
+    "classify": "classify",
+    "point": "point",
+    "language": "continue text",
+}
+BATCH_TOKENS = 4096
+EMPTY = Prediction("")
+
+
+@final
+class Predictor:
+    """What `regard.load` gives. One text in gives one answer; a list of texts gives a list of answers.
+
+    An answer depends on its text alone: the same text has the same answer, to the last bit of its score,
+    alone or in any batch. `note` hears of anything done otherwise than asked; without it, Python warns.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        model: Model,
+        *,
+        precision: Precision = "float32",
+        batch_tokens: int = BATCH_TOKENS,
+        note: Note | None = None,
+    ) -> None:
+        self.run, self.model = run, model
+        self.room = Room.of(run.settings.model)
+        self.engine = Engine(run.task, model, precision, batch_tokens, note or _warn)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        device: str = "auto",
+        *,
+        precision: Precision = "float32",
+        batch_tokens: int = BATCH_TOKENS,
+        note: Note | None = None,
+    ) -> Predictor:
+        """The model of a run folder, or of one packed into a zip archive."""
+        place = choose_device(device)
+        with folder_of(Path(path)) as folder:
+            run = Run.open(folder)
+            model = run.load_model(place)
+        return cls(run, model, precision=precision, batch_tokens=batch_tokens, note=note)
+
+    @property
+    def task(self) -> TaskName:
+        """What the model was trained to do."""
+        return self.run.task.name
+
+    @property
+    def device(self) -> torch.device:
+        """Where it works."""
+        return device_of(self.model)
+
+    @property
+    def limit(self) -> int | None:
+        """The most symbols of a text that the model can read, if there is an end to it."""
+        return self.room.prompt() if self.task == "language" else self.room.read
+
+    def __repr__(self) -> str:
+        return f"Predictor({self.task}, {count_parameters(self.model):,} parameters, {self.device})"
+
+    @overload
+    def translate(self, texts: str, *, beam: int | None = None, truncate: bool = False) -> str: ...
+    @overload
+    def translate(
+        self, texts: Texts, *, beam: int | None = None, truncate: bool = False
+    ) -> list[str]: ...
+    def translate(
+        self, texts: str | Texts, *, beam: int | None = None, truncate: bool = False
+    ) -> str | list[str]:
+        """The target of each source."""
+        self.require("translate")
+        found = [answer.text for answer in self.predict(texts, beam=beam, truncate=truncate)]
+        return found[0] if isinstance(texts, str) else found
+
+    @overload
+    def tag(self, texts: str, *, truncate: bool = False) -> list[tuple[str, str]]: ...
+    @overload
+    def tag(self, texts: Texts, *, truncate: bool = False) -> list[list[tuple[str, str]]]: ...
+    def tag(
+        self, texts: str | Texts, *, truncate: bool = False
+    ) -> list[tuple[str, str]] | list[list[tuple[str, str]]]:
+        """The words of each text, each with its tag."""
+        self.require("tag")
+        read = self.fitting(_listed(texts), truncate=truncate)
+        found = [
+            list(zip(words_of(text) if text.strip() else (), answer.symbols, strict=True))
+            for text, answer in zip(read, self.predict(read), strict=True)
+        ]
+        return found[0] if isinstance(texts, str) else found
+
+    @overload
+    def classify(self, texts: str, *, truncate: bool = False) -> str: ...
+    @overload
+    def classify(self, texts: Texts, *, truncate: bool = False) -> list[str]: ...
+    def classify(self, texts: str | Texts, *, truncate: bool = False) -> str | list[str]:
+        """The label of each text."""
+        self.require("classify")
+        found = [answer.text for answer in self.predict(texts, truncate=truncate)]
+        return found[0] if isinstance(texts, str) else found
+
+    def point(
+        self, problems: str | Texts | Problem | Sequence[Problem], *, beam: int | None = None
+    ) -> list[int] | list[list[int]]:
+        """The positions each problem points at, counted from 0.
+
+        A problem is a list of numbers, `[0.3, 0.1]`, or of points, `[(0, 1), (2, 3)]`; or the same as text,
+        `0.3 0.1` and `0,1 2,3`.
+        """
+        self.require("point")
+        texts = _problems(problems, self.run.task.features)
+        found = [
+            [int(name) for name in answer.symbols] for answer in self.predict(texts, beam=beam)
+        ]
+        return found[0] if isinstance(texts, str) else found
+
+    @overload
+    def complete(
+        self, texts: str, *, max_length: int | None = None, sample: bool = False, seed: int = 1
+    ) -> str: ...
+    @overload
+    def complete(
+        self, texts: Texts, *, max_length: int | None = None, sample: bool = False, seed: int = 1
+    ) -> list[str]: ...
+    def complete(
+        self,
+        texts: str | Texts,
+        *,
+        max_length: int | None = None,
+        sample: bool = False,
+        seed: int = 1,
+    ) -> str | list[str]:
+        """Each text, and what the model says comes next: the likeliest, or drawn by chance (`sample`)."""
+        self.require("language")
+        decode = changed(self.run.settings.decode, {"sample": sample, "seed": seed})
+        found = [a.text for a in self.predict(texts, max_length=max_length, decode=decode)]
+        return found[0] if isinstance(texts, str) else found
+
+    def predict(
+        self,
+        texts: str | Sequence[str],
+        *,
+        beam: int | None = None,
+        top_beams: int | None = None,
+        max_length: int | None = None,
+        decode: DecodeSettings | None = None,
+        truncate: bool = False,
+        first: int = 0,
+        advance: Progress | None = None,
+    ) -> list[Prediction]:
+        """Answers with their scores, whatever the task; settings not named are the run's own.
+
+        `top_beams` asks for so many alternatives. A drawn answer is a function of the seed and of the number
+        of its text, which begins at `first`. `advance` hears how many texts are done.
+        """
+        changes = {"beam": beam, "top_beams": top_beams, "max_length": max_length}
+        settings = changed(decode or self.run.settings.decode, changes)
+        read = self.fitting(_listed(texts), truncate=truncate, first=first)
+        asked = [n for n, text in enumerate(read) if text.strip() or self.task == "language"]
+        if advance is not None and len(asked) < len(read):
+            advance(len(read) - len(asked))
+        drawn = settings.sample and self.task not in ("tag", "classify")
+        found = [EMPTY] * len(read)
+        for numbers, own in self._shares(asked, read, settings):
+            chosen = [read[number] for number in numbers]
+            if drawn:
+                places = [first + number for number in numbers]
+                answers = self.engine.draw(chosen, own, places, advance)
+            else:
+                answers = self.engine.answer(chosen, own, advance)
+            for number, answer in zip(numbers, answers, strict=True):
+                found[number] = answer
+        return found
+
+    def look(self, text: str, *, beam: int | None = None, truncate: bool = False) -> Sight:
+        """The answer to one text, and where the model looked for it."""
+        (read,) = self.fitting([text], truncate=truncate)
+        (answer,) = self.predict(read, beam=beam)
+        return look(self.run.task, self.model, read, self.run.settings.decode, answer)
+
+    def require(self, task: TaskName) -> None:
+        """Refuse to do what the model was not trained for."""
+        if task != self.task:
+            raise UsageError(
+                f"this model was trained to {VERB_OF[self.task]}, not to {VERB_OF[task]}",
+                where=str(self.run.folder),
+                remedy=f"use .{METHOD_OF[self.task]}(...)",
+            )
+
+    def fitting(self, texts: Sequence[str], *, truncate: bool = False, first: int = 0) -> list[str]:
+        """The texts, when the model can read all of each; longer ones are refused, or cut and noted (D6)."""
+        most = self.limit
+        if most is None:
+            return list(texts)
+        return [self._fitted(text, most, first + n + 1, truncate) for n, text in enumerate(texts)]
+
+    def _fitted(self, text: str, most: int, number: int, truncate: bool) -> str:
+        length = count(self.run.task, text)
+        if length <= most:
+            return text
+        if not truncate:
+            raise DataError(
+                f"a text has {length:,} symbols, and this model reads at most {most:,}",
+                where=f"text {number:,}",
+                remedy="shorten it, or let its end be cut off: truncate=True, --truncate",
+            )
+        self.engine.note(f"text {number:,} was cut: {length:,} symbols, and {most:,} can be read")
+        return cut(text, lambda part: count(self.run.task, part) <= most)
+
+    def _shares(
+        self, asked: Sequence[int], read: Sequence[str], settings: DecodeSettings
+    ) -> Iterator[tuple[list[int], DecodeSettings]]:
+        """Texts with the settings they are answered by: where positions end, so does what can be written."""
+        task, room = self.run.task, self.room.written
+        shares: dict[int, list[int]] = {}
+        for number in asked:
+            left = settings.max_length
+            if room is not None:
+                said = count(task, read[number]) if isinstance(task, Language) else 0
+                left = min(left, room - said)
+            shares.setdefault(left, []).append(number)
+        for left, numbers in shares.items():
+            least = min(settings.min_length, left)
+            yield numbers, settings.model_copy(update={"max_length": left, "min_length": least})
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=2)
+
+
+def _listed(texts: str | Sequence[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(texts)
+
+
+def _problems(problems: Any, features: int) -> str | list[str]:
+    """Problems as text; how deep the lists are says whether it is one problem or several."""
+    if isinstance(problems, str):
+        return problems
+    rows = problems.tolist() if hasattr(problems, "tolist") else list(problems)
+    if rows and all(_is_item(row, features) for row in rows):
+        return _problem(rows)
+    return [row if isinstance(row, str) else _problem(row) for row in rows]
+
+
+def _is_item(row: Any, features: int) -> bool:
+    """A number; where items have several numbers, a few of them."""
+    if features == 1:
+        return not isinstance(row, Sequence)
+    return isinstance(row, Sequence) and not any(isinstance(part, Sequence) for part in row)
+
+
+def _problem(items: Sequence[Any]) -> str:
+    parts = [item if isinstance(item, Sequence) else (item,) for item in items]
+    return " ".join(",".join(repr(float(number)) for number in part) for part in parts)

@@ -1,0 +1,90 @@
+"""How much a model can read and write: some choices have a last position, most have none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+from regard.data.batches import key_bucket
+from regard.models import (
+    ClassifySettings,
+    ModelSettings,
+    PointSettings,
+    RnnReaderSettings,
+    TransformerReaderSettings,
+    TransformerSettings,
+)
+from regard.tasks import Classify, Language, Point, Tag, Task, Translate
+from regard.tasks.point import items_of
+from regard.tasks.tag import words_of
+
+_WORD = re.compile(r"\S+")
+
+
+@final
+@dataclass(frozen=True)
+class Room:
+    """The most symbols a model takes in (`read`) and puts out (`written`); None where there is no end."""
+
+    read: int | None
+    written: int | None
+
+    @classmethod
+    def of(cls, settings: ModelSettings) -> Room:
+        """Learned positions and the location score have one row a position; all else goes on for ever."""
+        reads, writes = [], []
+        if isinstance(settings.encoder, TransformerSettings) and _is_bounded(settings.encoder):
+            reads.append(settings.encoder.max_length)
+        match settings.reader:
+            case TransformerReaderSettings() as reader if _is_bounded(reader):
+                writes.append(reader.max_length)
+                if reader.score == "location" and settings.encoder is not None:
+                    reads.append(reader.max_length)
+            case RnnReaderSettings() | ClassifySettings() | PointSettings() as reader:
+                if reader.score == "location" and settings.encoder is not None:
+                    reads.append(reader.max_length)
+        return cls(_whole_bucket(min(reads)) if reads else None, min(writes, default=None))
+
+    def prompt(self) -> int | None:
+        """What a text to be continued may have: it is read as if it had been written."""
+        return None if self.written is None else self.written - 1
+
+
+def count(task: Task, text: str) -> int:
+    """How many symbols the model reads of a text."""
+    match task:
+        case Translate():
+            return len(task.source.encode(text)) + 1
+        case Classify():
+            return len(task.source.encode(text)) + 1
+        case Tag():
+            return len(task.pieces(words_of(text))[0])
+        case Point():
+            return len(items_of(text))
+        case Language():
+            return len(task.codec.encode(text))
+        case _:
+            raise NotImplementedError(type(task))
+
+
+def cut(text: str, fits: Callable[[str], bool]) -> str:
+    """The longest beginning that fits: whole words, or whole characters of a first word too long."""
+    ends = [0, *(word.end() for word in _WORD.finditer(text))]
+    if len(ends) < 2 or not fits(text[: ends[1]]):
+        ends = list(range(len(text) + 1))
+    low, high = 0, len(ends)  # text[: ends[low]] fits, text[: ends[high]] would not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(text[: ends[middle]]) else (low, middle)
+    return text[: ends[low]]
+
+
+def _is_bounded(settings: TransformerSettings) -> bool:
+    return settings.position == "learned" or settings.score == "location"
+
+
+def _whole_bucket(room: int) -> int:
+    """Inputs are padded to a length of their own before they are read; that length must fit, too."""
+    return next((n for n in range(room, 0, -1) if key_bucket(n) <= room), 0)
