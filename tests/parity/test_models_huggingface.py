@@ -132,7 +132,7 @@ def copy_bert_layer(ours, theirs):
 
 
 def test_bert():
-    """Learned positions, a norm over the embedding, post-norm, gelu; the one token type folded into the words."""
+    """Learned positions, a norm over the embedding, post-norm, gelu; token type 0 folded into the words."""
     from transformers import BertConfig, BertModel
 
     config = BertConfig(

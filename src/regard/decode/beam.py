@@ -14,12 +14,15 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.decode.hypothesis import BeamTree, Expansion, Fate, Finish, Hypothesis
+from regard.decode.hypothesis import NOTHING, BeamTree, Expansion, Fate, Finish, Hypothesis
 from regard.decode.penalty import best_to_come, divisor, hypothesis
 from regard.decode.prefix import Prefix, ready
 from regard.decode.rank import best
 from regard.decode.settings import DecodeSettings
 from regard.models import Decoder, Encoded, select
+
+# One step in plain numbers: row -> the (parent, token, log-probability) of each of its slots.
+Slots = dict[int, list[tuple[int, int, float]]]
 
 ROWS = 8  # finished rows leave the batch in groups, so that its size stays a multiple of this
 
@@ -88,6 +91,7 @@ def beam(
         open_rows = _open(totals, finished, forced, number, settings)
         if not open_rows.any():
             break
+        totals = totals.masked_fill(~open_rows.unsqueeze(1), -torch.inf)
         keep = _keep(open_rows)
         if len(keep) < len(rows):
             origin, tokens = origin[keep], tokens.view(-1, width)[keep].flatten()
@@ -118,10 +122,6 @@ def _choose(
     width, vocabulary = totals.shape[1], found.shape[1]
     candidates = (totals.unsqueeze(-1) + found.view(-1, width, vocabulary)).flatten(1)
     values, index = best(candidates, width)
-    short = width - values.shape[1]
-    if short:
-        values = torch.nn.functional.pad(values, (0, short), value=-torch.inf)
-        index = torch.nn.functional.pad(index, (0, short))
     places = width - finished.isfinite().sum(-1, keepdim=True)
     open_place = torch.arange(width, device=values.device) < places
     kept = open_place & values.isfinite()
@@ -164,35 +164,33 @@ def _read(
 ) -> list[list[Hypothesis]]:
     """Walk back from each end; what never ended stopped at the length limit."""
     steps = [_on_cpu(step) for step in record.steps]
-    place = [{int(row): place for place, row in enumerate(step.rows)} for step in steps]
+    slots = [_slots(step) for step in steps]
+    lengths = prefix.lengths.cpu()
     found: list[list[Hypothesis]] = [[] for _ in range(batch)]
-    for row in range(batch):
-        forced = int(prefix.lengths[row])
-        limit = settings.max_length + forced
-        last = max((n for n, rows in enumerate(place) if row in rows and n < limit), default=-1)
-        for number in range(last + 1):
-            step, at = steps[number], place[number][row]
-            full = number + 1 == limit
-            for slot in range(settings.beam):
-                if step.ended[at, slot] or (full and step.alive[at, slot]):
-                    finish: Finish = "end" if step.ended[at, slot] else "length"
-                    path = _walk(steps, place, row, number, slot)
-                    total = float(step.totals[at, slot])
-                    found[row].append(hypothesis(path, total, finish, forced, settings))
-        if not found[row]:
-            found[row].append(Hypothesis((), (), -torch.inf, "numerics", forced))
-        found[row].sort(key=lambda h: -h.score)
-    return [hypotheses[: settings.top_beams] for hypotheses in found]
+    for number, step in enumerate(steps):
+        limit = settings.max_length + lengths[step.rows].unsqueeze(1)
+        over = step.ended | (step.alive & limit.eq(number + 1))
+        for at, slot in over.nonzero().tolist():
+            row = int(step.rows[at])
+            finish: Finish = "end" if step.ended[at, slot] else "length"
+            path = _walk(slots[: number + 1], row, slot)
+            total = float(step.totals[at, slot])
+            found[row].append(hypothesis(path, total, finish, int(lengths[row]), settings))
+    best_first = [sorted(row, key=lambda h: -h.score)[: settings.top_beams] for row in found]
+    return [row or [NOTHING] for row in best_first]
 
 
-def _walk(
-    steps: list[Step], place: list[dict[int, int]], row: int, number: int, slot: int
-) -> list[tuple[int, float]]:
+def _slots(step: Step) -> Slots:
+    columns = (step.parents.tolist(), step.tokens.tolist(), step.added.tolist())
+    by_place = [list(zip(*place, strict=True)) for place in zip(*columns, strict=True)]
+    return dict(zip(step.rows.tolist(), by_place, strict=True))
+
+
+def _walk(slots: list[Slots], row: int, slot: int) -> list[tuple[int, float]]:
     path = []
-    for n in range(number, -1, -1):
-        step, at = steps[n], place[n][row]
-        path.append((int(step.tokens[at, slot]), float(step.added[at, slot])))
-        slot = int(step.parents[at, slot])
+    for step in reversed(slots):
+        slot, token, added = step[row][slot]
+        path.append((token, added))
     return path[::-1]
 
 
@@ -219,7 +217,8 @@ def _draw(trees: list[list[list[Expansion]]], step: Step, found: Tensor, totals:
             fate: Fate = "ended" if ended else "kept" if lived else "dropped"
             added = float(each[at, parent, token])
             drawn.append(Expansion(parent, token, added, value, fate, rank if lived else -1))
-        trees[row].append(drawn)
+        if drawn:
+            trees[row].append(drawn)
 
 
 def _trees(record: Record) -> list[BeamTree] | None:

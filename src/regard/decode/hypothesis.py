@@ -36,6 +36,9 @@ class Hypothesis:
         return math.exp(self.log_probability)
 
 
+NOTHING = Hypothesis((), (), -math.inf, "numerics")  # where numbers were not, there is no output
+
+
 @final
 @dataclass(frozen=True)
 class Expansion:

@@ -47,10 +47,14 @@ class Prefix:
 def ready(
     logits: Float[Tensor, "rows vocabulary"], *, end: int, ended_allowed: Tensor
 ) -> Float[Tensor, "rows vocabulary"]:
-    """Log-probabilities of the next symbol; the end is banned where it comes too soon, NaN is impossible."""
+    """Log-probabilities of the next symbol; NaN is impossible.
+
+    Where the end comes too soon it is banned, unless nothing else is left: a pointer may run out of places.
+    """
     if logits.dtype not in (torch.float32, torch.float64):
         logits = logits.float()
     log_probabilities = logits.log_softmax(-1).nan_to_num(nan=-torch.inf, neginf=-torch.inf)
-    too_soon = ~ended_allowed
-    log_probabilities[:, end] = log_probabilities[:, end].masked_fill(too_soon, -torch.inf)
-    return log_probabilities
+    banned = log_probabilities.clone()
+    banned[:, end] = -torch.inf
+    too_soon = ~ended_allowed & banned.isfinite().any(-1)
+    return torch.where(too_soon.unsqueeze(1), banned, log_probabilities)

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.decode.hypothesis import Finish, Hypothesis
+from regard.decode.hypothesis import NOTHING, Finish, Hypothesis
 from regard.decode.penalty import hypothesis
 from regard.decode.prefix import Prefix, ready
 from regard.decode.rank import best
@@ -131,6 +131,7 @@ def _cut(
     total = values.new_zeros(())
     for value in values[:stop]:  # in the order and precision of the beam, for equal scores
         total = total + value
-    broken = not bool(total.isfinite())
-    finish: Finish = "numerics" if broken else "end" if ends else "length"
+    if not total.isfinite():
+        return NOTHING
+    finish: Finish = "end" if ends else "length"
     return hypothesis(path, float(total), finish, forced, settings)

@@ -1,0 +1,32 @@
+"""The best candidates, highest first, with ties to the lower index on every device."""
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.decode.rank import best
+
+FEW = st.sampled_from(
+    [0.0, -0.0, 1.0, -1.0, -2.5, 1e-40, -1e-40, float("-inf"), float("inf"), 3e38]
+)
+ANY = st.floats(width=32, allow_nan=False)
+
+
+@given(st.lists(FEW | ANY, min_size=1, max_size=23), st.integers(1, 30))
+def test_it_is_a_stable_sort(row, count):
+    expected = sorted(range(len(row)), key=lambda index: (-row[index], index))[:count]
+    for dtype in (torch.float32, torch.float64):
+        values, index = best(torch.tensor([row], dtype=dtype), count)
+        assert index[0].tolist() == expected
+        assert torch.equal(values, torch.tensor([[row[i] for i in expected]], dtype=dtype))
+
+
+def test_rows_are_ranked_apart():
+    values, index = best(torch.tensor([[1.0, 3.0, 3.0], [2.0, 0.0, 2.0]]), 2)
+
+    assert index.tolist() == [[1, 2], [0, 2]]
+    assert values.tolist() == [[3.0, 3.0], [2.0, 2.0]]
+
+
+def test_more_than_there_are_is_all_there_are():
+    assert best(torch.zeros(2, 3), 7)[1].tolist() == [[0, 1, 2], [0, 1, 2]]
