@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from types import FrameType
-from typing import Any, Self, final
+from typing import Any, final
 
 
 class Stopped(BaseException):
@@ -25,7 +25,7 @@ class Stop:
         self.asked: int | None = None
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Stop:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._before[number] = signal.signal(number, self._handle)
