@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def look(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     text: Annotated[
-        str | None, typer.Argument(help="What to answer; without it, a held-out example of the run.")
+        str | None,
+        typer.Argument(help="What to answer; without it, a held-out example of the run."),
     ] = None,
     site: Annotated[
         str | None, typer.Option(help="Which attention; all are named below the map.")
@@ -31,8 +32,8 @@ def look(
 ) -> None:
     """Answer a text, and show which part of it the model looked at for each part of the answer.
 
-    Each row is one step of the answer, each column one piece of the input; a row adds up to 1. The weights are
-    those of the answer that search chose.
+    Each row is one step of the answer, each column one piece of the input; a row adds up to 1. The weights
+    are those of the answer that search chose.
     """
     output.speak_json(as_json)
     from regard.run.folder import Run
@@ -86,12 +87,13 @@ def _show(
     from regard.show.label import one_line
 
     site = sight.site(path)
+    heads = range(len(site.weights)) if every else [head]
+    pictures = [map_of(sight, site.path, one, numbers=numbers) for one in heads]
     console = Console(highlight=False, markup=False)
     console.print(f"{one_line(text)}  ->  {one_line(sight.prediction.text)}")
-    heads = range(len(site.weights)) if every else [head]
-    for one in heads:
+    for picture in pictures:
         console.print()
-        console.print(map_of(sight, site.path, one, numbers=numbers))
+        console.print(picture)
     others = [other.path for other in sight.sites if other.path != site.path]
     if others:
         output.say(f"\nother sites: {', '.join(others)}")

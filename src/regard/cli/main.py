@@ -89,4 +89,4 @@ def _unforeseen(fault: Exception) -> int:
     return output.report_bug(fault)
 
 
-from regard.cli import config, data, demo, doctor, look, train  # noqa: E402, F401  a command is added by being imported
+from regard.cli import compare, config, data, demo, doctor, look, train  # noqa: E402, F401  a command is added by being imported

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -65,6 +66,6 @@ def train(
         task=task,
         changes=changes,
     )
-    listener = JsonProgress() if as_json else TrainingProgress()
-    outcome = run_training(folder, settings, listener, device)
+    with nullcontext(JsonProgress()) if as_json else TrainingProgress() as listener:
+        outcome = run_training(folder, settings, listener, device)
     return 0 if outcome.signal is None else 128 + outcome.signal

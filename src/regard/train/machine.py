@@ -54,7 +54,7 @@ class Machine:
         """Name and value, for people."""
         found = [
             ("system", self.system),
-            ("processor", f"{self.processor}, {self.cores} cores, {self.threads} threads in use"),
+            ("processor", f"{self.processor}, {self.cores} cores, threads: {self.threads}"),
             ("memory", f"{_size(self.memory_free)} free of {_size(self.memory)}"),
             ("disk", f"{_size(self.disk_free)} free"),
         ]

@@ -1,0 +1,109 @@
+"""The table of a comparison: a row a model, the best one marked, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self, final
+
+CHANCE = 0.05  # a difference that chance brings less often than this is called one
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """One model; `fault` says why it has no numbers."""
+
+    name: str
+    parameters: int = 0
+    best_step: int = 0
+    loss: float = math.nan
+    metrics: tuple[Mapping[str, Any], ...] = ()
+    seconds: float = 0.0
+    fault: str = ""
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Self:
+        """What `asdict` gave."""
+        return cls(**{**found, "metrics": tuple(found["metrics"])})
+
+    def rank(self, by_loss: bool) -> tuple[float, float]:
+        """Smaller is better: by the first metric, then by the loss."""
+        first = self.metrics[0] if self.metrics and not by_loss else None
+        if first is None or first["value"] is None:
+            return (0.0 if by_loss else math.inf, self.loss)
+        return (-first["value"] if first["higher_is_better"] else first["value"], self.loss)
+
+
+def best_of(rows: Sequence[Row], *, by_loss: bool) -> str | None:
+    """The name of the best row, if one finished."""
+    finished = [row for row in rows if not row.fault]
+    return min(finished, key=lambda row: row.rank(by_loss)).name if finished else None
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """`chances` has, against the best, how often chance alone would make such a difference."""
+
+    test: str
+    count: int
+    best: str | None
+    rows: tuple[Row, ...]
+    chances: Mapping[str, float]
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Headings, then a row each, for a terminal or Markdown."""
+        names = next(([m["name"] for m in row.metrics] for row in self.rows if row.metrics), [])
+        headings = ["", "variant", "parameters", "best step", "held-out loss", *names]
+        if self.chances:
+            headings.append("p")
+        return [(*headings, "time"), *(self._row(row, len(names)) for row in self.rows)]
+
+    def _row(self, row: Row, metrics: int) -> tuple[str, ...]:
+        if row.fault:
+            empty = [""] * (2 + metrics + bool(self.chances) + 1)
+            return ("✗", row.name, row.fault, *empty)
+        chance = [self._chance(row)] if self.chances else []
+        return (
+            "★" if row.name == self.best else "",
+            row.name,
+            f"{row.parameters:,}",
+            f"{row.best_step:,}",
+            f"{row.loss:.4f}",
+            *("–" if m["value"] is None else f"{m['value']:.2f}" for m in row.metrics),
+            *chance,
+            f"{row.seconds:,.0f} s",
+        )
+
+    def _chance(self, row: Row) -> str:
+        chance = self.chances.get(row.name)
+        return "" if chance is None else f"{chance:.3f}{'' if chance < CHANCE else ' (luck?)'}"
+
+    def notes(self) -> Iterator[str]:
+        """What the numbers are about."""
+        yield f"{self.count:,} {self.test}; ★ is the best."
+        if self.chances:
+            yield "p: how often chance alone would set a model as far behind the best (paired bootstrap)."
+        for metric in next((row.metrics for row in self.rows if row.metrics), ()):
+            yield f"{metric['name']}: {metric['signature']}"
+
+    def markdown(self) -> str:
+        """For a README or a report."""
+        head, *rows = [[cell.replace("|", "\\|") for cell in row] for row in self.cells()]
+        lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+        return "\n".join([*lines, "", *(f"- {note}" for note in self.notes())]) + "\n"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        rows = [
+            {**asdict(row), "loss": None if math.isnan(row.loss) else row.loss} for row in self.rows
+        ]
+        return {
+            "test": self.test,
+            "count": self.count,
+            "best": self.best,
+            "rows": rows,
+            "p_values": dict(self.chances),
+        }
