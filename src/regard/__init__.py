@@ -1,33 +1,67 @@
 """Train attention models on your own text, and see where they look.
 
+    >>> model = regard.train(toy="reverse")
+    >>> model = regard.load("runs/reverse-translate")
+    >>> model.translate("a b c")
+
 `import regard` is instant: torch is loaded with the first name that needs it.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from regard import worked as worked
+    from regard.api import load as load
+    from regard.api import train as train
     from regard.attention import align as align
     from regard.attention import attend as attend
     from regard.attention import watch as watch
+    from regard.decode import DecodeSettings as DecodeSettings
+    from regard.decode import Hypothesis as Hypothesis
+    from regard.decode import beam as beam
+    from regard.decode import greedy as greedy
+    from regard.decode import sample as sample
+    from regard.models import Model as Model
+    from regard.models import ModelSettings as ModelSettings
+    from regard.models import Sizes as Sizes
+    from regard.models import build as build
+    from regard.models import count_parameters as count_parameters
+    from regard.run.folder import Run as Run
+    from regard.run.predictor import Predictor as Predictor
+    from regard.tasks import Prediction as Prediction
+    from regard.tasks import Sight as Sight
+    from regard.tasks.look import look as look
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "api": "load",
     "attention": """
         Additive Alibi Aligned Attention Causal Cosine Dot Entmax15 FeatureMap General Given
         GlobalWindow Gumbel Hard Heads Learned Location Memory Padding Proportional Relu Rotary
         ScaledDot Sigmoid Sinusoidal Softmax Sparsemax Strided Window align attend sinusoid watch
     """,
+    "decode": "DecodeSettings Hypothesis beam greedy sample",
+    "errors": "RegardError",
+    "models": "Model ModelSettings Sizes build count_parameters",
+    "run.folder": "Run",
+    "run.predictor": "Predictor",
+    "tasks": "Prediction Sight look",
 }
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names.split()}
+_ROOMS = ("train", "worked")
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+__all__ = sorted([*_HOME_OF, *_ROOMS])  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"regard.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"regard has no '{name}'")
     return getattr(import_module(f"regard.{_HOME_OF[name]}"), name)
@@ -35,3 +69,23 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
+
+
+class _Train(ModuleType):
+    """The room `regard.train`, which is also what people call: `regard.train("train.en", "train.de")`."""
+
+    @property
+    def __call__(self) -> Any:
+        return import_module("regard.api").train
+
+
+class _Package(ModuleType):
+    """This package. Python puts a room into it when the room is first imported; `train` becomes callable."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "train" and isinstance(value, ModuleType):
+            value.__class__ = _Train
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
