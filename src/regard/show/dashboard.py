@@ -1,0 +1,208 @@
+"""What training looks like at one moment: how far, how good, and where it looks.
+
+A `Moment` is what training has told so far; a `Dashboard` draws it as large as the console allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import final
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from regard.show import heatmap
+from regard.show.curve import curve, thinned
+from regard.show.label import isolated, one_line, shortened
+from regard.tasks import Sight
+from regard.train.events import Evaluated, Stepped
+
+CURVE_WIDTH, CURVE_HEIGHT = 40, 4
+EVALUATIONS = 5  # shown at a time
+METRICS = 3
+COLOUR = "cyan"
+GAP = 4  # cells between what stands side by side
+TITLE = "where it looks"
+FEWEST_ROWS = 3  # of a map; fewer show nothing
+
+
+@final
+@dataclass
+class Moment:
+    """All that was told: reports, evaluations, and the sentence that is watched."""
+
+    steps: int
+    first: int  # the step that training begins at, or goes on from
+    bounded: bool  # whether training may end before its last step
+    question: str = ""
+    right: str = ""
+    report: Stepped | None = None
+    losses: list[float] = field(default_factory=list)
+    evaluations: list[Evaluated] = field(default_factory=list)
+    sight: Sight | None = None
+
+    @property
+    def best(self) -> Evaluated | None:
+        """The evaluation whose weights are kept."""
+        return next((one for one in reversed(self.evaluations) if one.is_best), None)
+
+    def time_left(self) -> str:
+        """`1:12 left`, or `at most 1:12 left`, if it goes on as it went so far."""
+        if self.report is None or self.report.step <= self.first:
+            return ""
+        if self.report.step >= self.steps:
+            return f"done in {duration(self.report.seconds)}"
+        pace = self.report.seconds / (self.report.step - self.first)
+        left = duration(pace * (self.steps - self.report.step))
+        return f"at most {left} left" if self.bounded else f"{left} left"
+
+
+def duration(seconds: float) -> str:
+    """`0:07`, `12:05`, `3:00:00`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+@final
+@dataclass(frozen=True)
+class Dashboard:
+    """A moment, drawn; the attention map takes the lines that are left, beside the numbers or below."""
+
+    moment: Moment
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width, height = options.max_width, console.height
+        top = Group(*self._top(width))
+        yield top
+        numbers = [part for part in (loss_curve(self.moment), scores(self.moment)) if part]
+        if self.moment.sight is None:
+            yield Group(*numbers)
+            return
+        left = height - _lines(console, options, top)
+        drawn = _map(self.moment.sight, console, options, left)
+        beside = width - GAP - Measurement.get(console, options, drawn).maximum
+        if all(Measurement.get(console, options, one).maximum <= beside for one in numbers):
+            yield _side_by_side(Group(*numbers), drawn)
+            return
+        yield drawn
+        left -= _lines(console, options, drawn)
+        while numbers and _lines(console, options, Group(*numbers)) >= left:
+            numbers.pop(0)
+        yield Group(Text(), *numbers)
+
+    def _top(self, width: int) -> Iterator[RenderableType]:
+        """Two lines that say how far, and the watched sentence."""
+        moment, report = self.moment, self.moment.report
+        step = report.step if report else moment.first
+        bar = Table.grid(padding=(0, 2), expand=True)
+        bar.add_column(no_wrap=True)
+        bar.add_column(ratio=1)
+        bar.add_column(no_wrap=True, justify="right")
+        bar.add_row(
+            Text(f"step {step:,} of {moment.steps:,}"),
+            ProgressBar(moment.steps, step, complete_style=COLOUR, finished_style=COLOUR),
+            Text(moment.time_left()),
+        )
+        yield bar
+        if report is not None:
+            yield Text(shortened(told(report), width), style="dim")
+        if moment.sight is not None:
+            yield Text()
+            yield watched(moment, width)
+        yield Text()
+
+
+def told(report: Stepped) -> str:
+    """One report on one line."""
+    return (
+        f"loss {report.loss:.3f}   {report.tokens_per_second:,.0f} tokens/s   "
+        f"rate {report.rate:.2g}   epoch {report.epoch + 1}"
+    )
+
+
+def loss_curve(moment: Moment) -> RenderableType | None:
+    """The loss from the first step to now, its highest and its lowest value beside it."""
+    losses = thinned(moment.losses, CURVE_WIDTH)
+    if len(losses) < 2:
+        return None
+    low, high = f"{min(losses):.2f}", f"{max(losses):.2f}"
+    picture = Table.grid(padding=(0, 1))
+    picture.add_column(justify="right", style="dim", no_wrap=True)
+    picture.add_column(no_wrap=True)
+    lines = curve(losses, CURVE_HEIGHT)
+    for line, label in zip(lines, (high, *[""] * (CURVE_HEIGHT - 2), low), strict=True):
+        picture.add_row(label, Text(line, style=COLOUR))
+    return Group(Text("loss in training", style="bold"), picture, Text())
+
+
+def scores(moment: Moment) -> RenderableType | None:
+    """The last evaluations and the best, which is marked."""
+    if not moment.evaluations:
+        return None
+    recent = moment.evaluations[-EVALUATIONS:]
+    if moment.best is not None and moment.best not in recent:
+        recent = [moment.best, *recent[1:]]
+    table = Table(box=None, padding=(0, 2, 0, 0), title="held out", title_justify="left")
+    table.title_style, table.header_style = "bold", "dim"
+    names = [metric.name for metric in recent[-1].metrics[:METRICS]]
+    for name in ("step", "loss", *names):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for one in recent:
+        is_best = one is moment.best
+        values = [f"{metric.value:.1f}" for metric in one.metrics[:METRICS]]
+        table.add_row(
+            f"{one.step:,}",
+            f"{one.loss:.3f}",
+            *values,
+            "best" if is_best else "",
+            style="bold" if is_best else "",
+        )
+    return table
+
+
+def watched(moment: Moment, width: int) -> RenderableType:
+    """The sentence, what the model answers now, and what is expected."""
+    assert moment.sight is not None
+    answer = moment.sight.prediction.text
+    is_right = answer == moment.right
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for name, text in (
+        ("question", moment.question),
+        ("answer", answer),
+        ("expected", moment.right),
+    ):
+        line = isolated(shortened(one_line(text), max(1, width - 12)))
+        right = name == "answer" and is_right
+        table.add_row(name, Text(f"{line} ✓", style="green") if right else Text(line))
+    return table
+
+
+def _map(sight: Sight, console: Console, options: ConsoleOptions, left: int) -> RenderableType:
+    """The whole map if it fits the lines that are left, or as many rows as do."""
+    rows = len(sight.site().weights[0])
+    whole = heatmap.sight(sight, title=TITLE, top=1.0, wrap=False)
+    over = _lines(console, options, whole) - left
+    if over <= 0:
+        return whole
+    fitting = rows - over - 1  # one more line says what was left out
+    if fitting < FEWEST_ROWS:
+        return Text("a taller window shows where it looks", style="dim")
+    return heatmap.sight(sight, title=TITLE, top=1.0, wrap=False, most_rows=fitting)
+
+
+def _lines(console: Console, options: ConsoleOptions, part: RenderableType) -> int:
+    return len(console.render_lines(part, options, pad=False))
+
+
+def _side_by_side(left: RenderableType, right: RenderableType) -> RenderableType:
+    table = Table.grid(padding=(0, GAP, 0, 0))
+    table.add_row(left, right)
+    return table

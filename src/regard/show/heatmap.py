@@ -1,0 +1,173 @@
+"""Weights as a picture in the terminal: one square a weight, with every label beside or above its squares.
+
+heat_map(weights, rows, columns)    any matrix with names
+sight(look(task, model, text, ...)) where a model looked
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from jaxtyping import Float
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.segment import Segment
+from rich.style import Style
+
+from regard.errors import UsageError
+from regard.show.colour import Paint
+from regard.show.frame import Frame
+from regard.show.label import in_ascii, one_line, padded, piece_names, shortened
+
+if TYPE_CHECKING:
+    from regard.tasks.look import Sight
+
+LEGEND = 20  # cells from the least weight to the most
+TOPS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
+AXES = {"source": "source", "target": "answer", "said": "said before", "one": "answer"}
+
+Weights = Float[np.ndarray, "row column"]
+Line = list[Segment]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class HeatMap:
+    """A matrix with names. What is wider than the console goes on below, or is cut and said to be."""
+
+    weights: Weights
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    title: str
+    numbers: bool
+    top: float
+    wrap: bool
+    most_rows: int | None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        paint = Paint.of(console, options)
+        for line in self._lines(paint, options.max_width):
+            for text, style, _ in line:
+                yield Segment(in_ascii(text) if paint.medium == "ascii" else text, style)
+            yield Segment.line()
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        lines = self._lines(Paint.of(console, options), options.max_width)
+        widest = max(Segment.get_line_length(line) for line in lines)
+        return Measurement(widest, widest)
+
+    def _lines(self, paint: Paint, width: int) -> Iterator[Line]:
+        """The whole picture, line by line."""
+        frame = Frame.fitting(self.rows, self.columns, width, self.numbers)
+        bands = frame.bands if self.wrap else frame.bands[:1]
+        strong, faint = (Style(bold=True), Style(dim=True)) if paint.has_colour else (None, None)
+        if self.title:
+            yield [Segment(shortened(one_line(self.title), width), strong)]
+        for band in bands:
+            if len(bands) > 1:
+                said = f"columns {band.start + 1} to {band.stop} of {len(self.columns)}"
+                yield [Segment(shortened(said, width), faint)]
+            for parts in frame.heading(band):
+                yield [Segment(text, faint if leads else None) for text, leads in parts]
+            yield from self._body(frame, band, paint)
+        if paint.has_colour or not frame.has_numbers:
+            yield self._legend(frame, paint)
+        for said in self._left_out(frame, bands):
+            yield [Segment(shortened(said, width), faint)]
+
+    def _body(self, frame: Frame, band: range, paint: Paint) -> Iterator[Line]:
+        for name, weights in zip(frame.rows[: self.most_rows], self.weights, strict=False):
+            cells = (
+                paint.cell(weight / self.top, frame.cell, f"{weight:.2f}" * frame.has_numbers)
+                for weight in weights[band.start : band.stop].tolist()
+            )
+            label = Segment(padded(name, frame.margin - 1, right=True) + " ")
+            yield [label, *(Segment(text, style) for text, style in cells)]
+
+    def _legend(self, frame: Frame, paint: Paint) -> Line:
+        """From 0 to the top, in the colours of the map."""
+        least, most = "0 ", f" {self.top:.3g}"
+        length = max(2, min(LEGEND, frame.width - len(least + most)))
+        margin = max(0, min(frame.margin, frame.width - len(least + most) - length))
+        scale = [paint.mark(step / (length - 1)) for step in range(length)]
+        shown = (Segment(text, style) for text, style in scale)
+        return [Segment(" " * margin + least), *shown, Segment(most)]
+
+    def _left_out(self, frame: Frame, bands: Sequence[range]) -> Iterator[str]:
+        shown = sum(map(len, bands))
+        if shown < len(self.columns):
+            yield f"{len(self.columns) - shown} of {len(self.columns)} columns left out: no room"
+        if self.most_rows is not None and self.most_rows < len(self.rows):
+            left = len(self.rows) - self.most_rows
+            yield f"{left} of {len(self.rows)} rows left out: no room"
+        if self.numbers and not frame.has_numbers:
+            yield "numbers left out: no room"
+
+
+def heat_map(
+    weights: Weights,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    title: str = "",
+    numbers: bool = False,
+    *,
+    top: float | None = 1.0,
+    wrap: bool = True,
+    most_rows: int | None = None,
+) -> RenderableType:
+    """A matrix of weights, none below 0, as squares with names.
+
+    `top` is the weight of the lightest colour; None takes the round number just above the largest.
+    """
+    if weights.shape != (len(rows), len(columns)):
+        shape = " x ".join(map(str, weights.shape))
+        raise UsageError(
+            f"a {shape} matrix does not fit {len(rows)} rows and {len(columns)} columns",
+            where="weights",
+        )
+    finite = weights[np.isfinite(weights)]
+    if finite.size and finite.min() < -1e-6:
+        raise UsageError(f"a weight of {finite.min():g} is below 0", where="weights")
+    largest = float(finite.max(initial=0.0))
+    if top is None:
+        top = min((one for one in TOPS if one >= largest), default=1.0)
+    return HeatMap(
+        weights, tuple(rows), tuple(columns), title, numbers, max(top, largest), wrap, most_rows
+    )
+
+
+def sight(
+    sight: Sight,
+    site: str | None = None,
+    head: int | None = None,
+    *,
+    title: str | None = None,
+    numbers: bool = False,
+    top: float | None = None,
+    wrap: bool = True,
+    most_rows: int | None = None,
+) -> RenderableType:
+    """Where a model looked, at one site: the mean over its heads, or one of them."""
+    chosen = sight.site(site)
+    count = len(chosen.weights)
+    if head is not None and not 0 <= head < count:
+        raise UsageError(
+            f"no head {head} at '{chosen.path}'", where="head", remedy=f"choose 0 to {count - 1}"
+        )
+    weights = chosen.weights.mean(0) if head is None else chosen.weights[head]
+    which = f"mean of {count} heads" if head is None else f"head {head} (of 0 to {count - 1})"
+    where = f"{chosen.path}, {which}" if count > 1 else chosen.path
+    axes = f"{AXES[chosen.queries]} down, {AXES[chosen.keys]} across"
+    return heat_map(
+        weights,
+        piece_names(sight.axes[chosen.queries]),
+        piece_names(sight.axes[chosen.keys]),
+        f"{where}: {axes}" if title is None else title,
+        numbers,
+        top=top,
+        wrap=wrap,
+        most_rows=most_rows,
+    )

@@ -1,0 +1,252 @@
+"""Training as it is told: to a person who watches, to a file of plain lines, to a program as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, TextIO, final
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from regard.data.example import counted
+from regard.data.toys import TOYS
+from regard.run.folder import Run
+from regard.show import heatmap
+from regard.show.dashboard import Dashboard, Moment, told
+from regard.show.label import one_line
+from regard.tasks import Sight
+from regard.train.events import Evaluated, Listener, Outcome, Stepped
+
+EVERY = 5.0  # seconds between two lines where nobody watches
+
+
+@final
+class TrainingProgress(Listener):
+    """A picture that moves in a terminal, plain lines anywhere else.
+
+    `watch_sample` adds the first fixed sentence: what the model answers, and where it looks for it. Used
+    with `with`, the terminal is left in order however training ends.
+    """
+
+    def __init__(self, console: Console | None = None, *, watch_sample: bool = False) -> None:
+        self.console = console or Console(stderr=True)
+        self.watch_sample = watch_sample
+        self.moment: Moment | None = None
+        self._live: Live | None = None
+        self._prepared = ""
+        self._printed = -math.inf
+        self._moves = self.console.is_terminal and not self.console.is_dumb_terminal
+
+    def __enter__(self) -> TrainingProgress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the last picture standing, and the cursor below it."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def preparing(self, what: str, done: int) -> None:
+        """Vocabulary and data, before the first step."""
+        if self._moves:
+            self._draw(Text(f"{what}: {done:,}", style="dim"))
+        elif what != self._prepared:
+            self._say(what)
+        self._prepared = what
+
+    def began(self, run: Run, facts: Mapping[str, Any]) -> None:
+        """Say what was found, then begin to draw."""
+        train = run.settings.train
+        bounded = train.epochs is not None or train.patience is not None
+        self.moment = Moment(facts["steps"], facts["step"], bounded)
+        if self.watch_sample:
+            self.moment.question, self.moment.right = next(iter(run.probes()), ("", ""))
+        found = list(facts_of(run, facts))
+        if self._moves:
+            self._draw(Text())
+            self.console.print(_panel(run.folder.name, found))
+            self._redraw()
+        else:
+            for name, value in found:
+                self._say(f"{name}: {value}")
+
+    def noted(self, message: str) -> None:
+        """Something a person should read."""
+        self._say(f"note: {one_line(message)}", "yellow")
+
+    def stepped(self, report: Stepped) -> None:
+        """Some steps were taken."""
+        assert self.moment is not None
+        self.moment.report = report
+        self.moment.losses.append(report.loss)
+        if self._moves:
+            self._redraw()
+        elif report.seconds - self._printed >= EVERY or report.step == self.moment.steps:
+            self._printed = report.seconds
+            left = self.moment.time_left()
+            self._say(f"step {report.step:,} of {self.moment.steps:,}   {told(report)}   {left}")
+
+    def evaluated(self, report: Evaluated) -> None:
+        """Scores on what the model never saw."""
+        assert self.moment is not None
+        self.moment.evaluations.append(report)
+        if self._moves:
+            self._redraw()
+        else:
+            mark = " (best so far)" if report.is_best else ""
+            self._say(f"step {report.step:,} held out: {judged(report)}{mark}")
+
+    def sampled(self, step: int, sights: list[Sight]) -> None:
+        """The watched sentence, answered anew."""
+        if not self.watch_sample or not sights or not sights[0].sites:
+            return
+        assert self.moment is not None
+        self.moment.sight = sights[0]
+        if self._moves:
+            self._redraw()
+        else:
+            self._say(f"step {step:,} answers: {one_line(sights[0].prediction.text)}")
+
+    def finished(self, outcome: Outcome) -> None:
+        """How it ended, and the best it found."""
+        assert self.moment is not None
+        self.close()
+        if not self._moves and self.moment.sight is not None:
+            self.console.print(heatmap.sight(self.moment.sight, top=1.0))
+        best = next((e for e in self.moment.evaluations if e.step == outcome.best_step), None)
+        found = f"; best at step {best.step:,}: {judged(best)}" if best is not None else ""
+        self._say(f"\n{outcome.reason}{found}" if self._moves else f"{outcome.reason}{found}")
+
+    def _say(self, line: str, style: str = "") -> None:
+        self.console.print(Text(line.rstrip(), style), soft_wrap=not self._moves)
+
+    def _redraw(self) -> None:
+        assert self.moment is not None
+        self._draw(Dashboard(self.moment))
+
+    def _draw(self, picture: RenderableType) -> None:
+        if self._live is None:
+            self._live = Live(console=self.console, auto_refresh=False, vertical_overflow="crop")
+            self._live.start()
+        self._live.update(picture, refresh=True)
+
+
+@final
+class JsonProgress(Listener):
+    """One object a line, flushed as it comes."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        self._file = file
+        self._prepared = ""
+        self._probes: list[tuple[str, str]] = []
+
+    def preparing(self, what: str, done: int) -> None:
+        """Only what is new: counts come by the thousand."""
+        if what != self._prepared:
+            self._tell({"kind": "preparing", "what": what, "done": done})
+        self._prepared = what
+
+    def began(self, run: Run, facts: Mapping[str, Any]) -> None:
+        """What was found."""
+        self._probes = run.probes()
+        self._tell({"kind": "began", "folder": str(run.folder), "task": run.task.name, **facts})
+
+    def noted(self, message: str) -> None:
+        """Something a person should read."""
+        self._tell({"kind": "note", "message": message})
+
+    def stepped(self, report: Stepped) -> None:
+        """As metrics.jsonl has it."""
+        self._tell(report.as_dict())
+
+    def evaluated(self, report: Evaluated) -> None:
+        """As metrics.jsonl has it."""
+        self._tell(report.as_dict())
+
+    def sampled(self, step: int, sights: list[Sight]) -> None:
+        """Questions and answers; their attention is in samples.jsonl."""
+        samples = [
+            {"question": question, "answer": sight.prediction.text, "expected": right}
+            for (question, right), sight in zip(self._probes, sights, strict=False)
+        ]
+        self._tell({"kind": "sample", "step": step, "samples": samples})
+
+    def finished(self, outcome: Outcome) -> None:
+        """How it ended."""
+        self._tell({"kind": "finished", **outcome.__dict__})
+
+    def _tell(self, entry: Mapping[str, Any]) -> None:
+        text = json.dumps(_finite(entry), ensure_ascii=False, allow_nan=False)
+        print(text, file=self._file or sys.stdout, flush=True)
+
+
+def facts_of(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What training works with, in words."""
+    data, model = run.settings.data, run.settings.model
+    toy = TOYS.get(data.toy or "")
+    named = f"{toy.name}: {toy.title}" if toy else ", ".join(data.train)
+    examples = counted(facts["examples"], "example")
+    skipped = f", {facts['skipped']:,} too long and left out" if facts["skipped"] else ""
+    yield "task", run.task.name
+    yield "data", f"{one_line(named)} ({examples}{skipped})"
+    parts = [f"{model.encoder.kind} encoder"] if model.encoder else []
+    score = getattr(model.reader, "score", None)
+    parts += [f"{model.reader.kind} reader", *([f"{score} attention"] if score else [])]
+    yield "model", f"{', '.join(parts)}, {facts['parameters']:,} parameters"
+    shapes = counted(facts["shapes"], "shape")
+    a_step = f"{facts['batches_a_step']} a step, " if facts["batches_a_step"] > 1 else ""
+    places = f"{a_step}up to {run.settings.batch.tokens:,} places each in {shapes}"
+    yield "batches", f"{places}, {facts['waste']:.1%} padding"
+    yield "machine", machine(facts["device"], facts["world"])
+
+
+def machine(device: str, world: int) -> str:
+    """The hardware that was found."""
+    import torch
+
+    if device.startswith("cuda"):
+        name = torch.cuda.get_device_name(device)
+    else:
+        name = f"CPU, {torch.get_num_threads()} of {counted(os.cpu_count() or 1, 'core')}"
+    return f"{world} processes, each {name}" if world > 1 else name
+
+
+def judged(report: Evaluated) -> str:
+    """One evaluation on one line."""
+    metrics = [f"{metric.name} {metric.value:.1f}" for metric in report.metrics]
+    return "   ".join([f"loss {report.loss:.3f}", *metrics])
+
+
+def _panel(name: str, found: list[tuple[str, str]]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for key, value in found:
+        table.add_row(key, Text(value))
+    return Panel(table, title=Text(one_line(name)), title_align="left", expand=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    return value

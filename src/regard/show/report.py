@@ -1,0 +1,187 @@
+"""Findings as tables: data before training, scores after it, answers with their doubts, and errors.
+
+Text from outside goes through `one_line` into a `Text`, so that nothing in it is taken for markup.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from regard.data.check import Report
+from regard.data.example import Example, Labelled, Line, Pair, Pointed, Tagged
+from regard.errors import RegardError
+from regard.evaluate import Comparison, Metric
+from regard.show.label import isolated, one_line, piece_names, shortened
+
+if TYPE_CHECKING:
+    from regard.tasks import Prediction
+    from regard.train import table as compared
+
+BAR = 10  # cells of a probability of 1
+ALTERNATIVES = 5
+SHOWN = 80  # cells of an example
+FINISH = {
+    "length": "cut off at the greatest length",
+    "numerics": "given up: the model's numbers are not finite",
+}
+
+
+def data_report(report: Report) -> RenderableType:
+    """What was understood, three rows of it, and what to think about before training."""
+    sources = _grid()
+    for source in report.sources:
+        sources.add_row(_faint(source.role), _text(source.description))
+    parts: list[RenderableType] = [sources]
+    if report.rows:
+        rows = _grid()
+        for row in report.rows:
+            rows.add_row(*(_text(shortened(one_line(part), SHOWN)) for part in _sides(row)))
+        parts += [Text(), rows]
+    if report.warnings:
+        warnings = _grid()
+        for warning in report.warnings:
+            warnings.add_row(Text("warning", style="yellow"), _text(warning))
+        parts += [Text(), warnings]
+    return Group(*parts)
+
+
+def metric_table(metrics: Sequence[Metric], title: str = "") -> RenderableType:
+    """Scores with their intervals, and how each was made."""
+    table = _table(title)
+    table.add_column("")
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("95% interval", no_wrap=True)
+    table.add_column("signature", style="dim", overflow="fold")
+    for metric in metrics:
+        ends = "" if metric.interval is None else "{:.1f} to {:.1f}".format(*metric.interval)
+        value = f"{metric.value:.2f}" if math.isfinite(metric.value) else "undefined"
+        table.add_row(_text(metric.name), value, ends, _text(metric.signature))
+    return table
+
+
+def comparison_table(table: compared.Table) -> RenderableType:
+    """A row a model, the best one bold; what the columns mean below."""
+    headings, *cells = table.cells()
+    shown = _table()
+    for number, heading in enumerate(headings):
+        shown.add_column(heading, justify="left" if number < 2 else "right", no_wrap=number != 1)
+    for row, line in zip(table.rows, cells, strict=True):
+        kept = line[:2] if row.fault else line
+        shown.add_row(*map(_text, kept), style="bold" if row.name == table.best else "")
+    faults = (
+        Text(f"✗ {one_line(row.name)}: {one_line(row.fault)}") for row in table.rows if row.fault
+    )
+    notes = (_faint(note) for note in table.notes())
+    return Group(shown, Text(), *faults, *notes)
+
+
+def verdict(comparison: Comparison, names: tuple[str, str]) -> RenderableType:
+    """Two systems on the same test, and whether the difference is more than luck."""
+    table = _table()
+    table.add_column("")
+    table.add_column(comparison.system_a.name, justify="right")
+    for name, metric in zip(names, (comparison.system_a, comparison.system_b), strict=True):
+        table.add_row(_text(name), f"{metric.value:.2f}")
+    table.add_row("difference", f"{comparison.difference:+.2f}", style="bold")
+    told = "more than luck" if comparison.significant else "it may be luck"
+    chance = f"{told}: p = {comparison.p_value:.4f}, paired {comparison.test}"
+    return Group(table, Text(chance), _faint(comparison.system_a.signature))
+
+
+def error_panel(error: RegardError) -> RenderableType:
+    """What went wrong, where, and what to do."""
+    table = _grid()
+    for name, text in (("where", error.where), ("try", error.remedy)):
+        if text:
+            table.add_row(_faint(name), _lines(text))
+    what = _lines(error.what)
+    what.stylize("bold")
+    parts = [what, table] if error.where or error.remedy else [what]
+    title = Text("error", style="bold red")
+    return Panel(Group(*parts), title=title, title_align="left", border_style="red", expand=False)
+
+
+def answer(prediction: Prediction, alternatives: int = ALTERNATIVES) -> RenderableType:
+    """An answer, how sure the model was of each symbol, and what it would have said instead."""
+    parts: list[RenderableType] = [Text(isolated(one_line(prediction.text)), style="bold")]
+    if prediction.finish in FINISH:
+        parts.append(Text(FINISH[prediction.finish], style="yellow"))
+    if prediction.log_probabilities:
+        parts += [Text(), _symbols(prediction)]
+    if len(prediction.alternatives) > 1:
+        others = _table()
+        others.add_column("score", justify="right", no_wrap=True)
+        others.add_column("hypothesis")
+        for text, score in prediction.alternatives[:alternatives]:
+            others.add_row(f"{score:.3f}", _text(text))
+        parts += [Text(), others]
+    return Group(*parts)
+
+
+def _symbols(prediction: Prediction) -> RenderableType:
+    """One symbol a line with its probability; the last step may have been the end."""
+    table = _table()
+    table.add_column("symbol", justify="right", no_wrap=True)
+    table.add_column("probability", justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    names = piece_names(prediction.symbols)
+    for name, value in zip_longest(names, prediction.log_probabilities):
+        share = math.exp(value) if value is not None else math.nan
+        table.add_row(_text(name or "(end)"), f"{share:.3f}", Text(bar(share, BAR), style="cyan"))
+    return table
+
+
+def bar(share: float, width: int) -> str:
+    """A share of 1 as a bar, exact to an eighth of a cell."""
+    if not math.isfinite(share):
+        return ""
+    whole, eighths = divmod(round(min(max(share, 0.0), 1.0) * width * 8), 8)
+    return "█" * whole + " ▏▎▍▌▋▊▉"[eighths].strip()
+
+
+def _sides(example: Example) -> tuple[str, ...]:
+    """What stands in columns: input, and output where there is one."""
+    match example:
+        case Pair(source, target):
+            return source, target
+        case Labelled(text, label):
+            return text, label
+        case Tagged(words, tags):
+            return (" ".join(f"{word}/{tag}" for word, tag in zip(words, tags, strict=True)),)
+        case Pointed(items, positions):
+            shown = " ".join(",".join(f"{number:g}" for number in item) for item in items)
+            return shown, " ".join(map(str, positions))
+        case Line(text):
+            return (text,)
+
+
+def _grid() -> Table:
+    return Table.grid(padding=(0, 2, 0, 0))
+
+
+def _table(title: str = "") -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), title_justify="left", header_style="dim")
+    if title:
+        table.title, table.title_style = _text(title), "bold"
+    return table
+
+
+def _text(text: str) -> Text:
+    return Text(isolated(one_line(text)))
+
+
+def _faint(text: str) -> Text:
+    return Text(one_line(text), style="dim")
+
+
+def _lines(text: str) -> Text:
+    """Several lines of our own, as settings that are wrong come together."""
+    return Text("\n".join(map(one_line, text.split("\n"))))
