@@ -11,6 +11,7 @@ from typing import Literal, final
 
 from regard.data.example import Example, TaskName
 from regard.data.readers import Source, splits, understand
+from regard.data.tally import Tally, require_some
 from regard.data.toys import Toy, toy
 from regard.errors import DataError, UsageError
 from regard.run.settings import DataSettings
@@ -72,23 +73,27 @@ class Corpus:
         sources = [source for source in (self.train, self.valid) if source is not None]
         return " ".join(source.fingerprint() for source in sources)
 
-    def examples(self, role: Role) -> Iterator[Example]:
-        """Training or validation examples; no example is ever both."""
-        found = self._all(role)
+    def examples(self, role: Role, tally: Tally | None = None) -> Iterator[Example]:
+        """Training or validation examples; no example is ever both. The tally counts what was unusable."""
+        found = self._all(role, tally)
         return found if role == "valid" else islice(found, self.settings.examples)
 
-    def _all(self, role: Role) -> Iterator[Example]:
+    def source(self, role: Role) -> Source | None:
+        """The files that these examples are read from, if they come from files."""
+        return self.valid if role == "valid" and self.valid is not None else self.train
+
+    def _all(self, role: Role, tally: Tally | None) -> Iterator[Example]:
         if self.toy is not None:
             return self.toy.examples(role)
-        assert self.train is not None
+        source = self.source(role)
+        assert source is not None
         if self.valid is not None:
-            return (self.train if role == "train" else self.valid).examples()
-        return self._held(role == "valid")
+            return source.examples(tally)
+        return self._held(source, role == "valid", tally)
 
-    def _held(self, out: bool) -> Iterator[Example]:
+    def _held(self, source: Source, out: bool, tally: Tally | None) -> Iterator[Example]:
         """Held out by its content, so that the choice needs no memory and a repeated line cannot leak."""
-        assert self.train is not None
-        examples = (e for e in self.train.examples() if _is_held_out(e) == out)
+        examples = (e for e in source.examples(tally) if _is_held_out(e) == out)
         return islice(examples, ENOUGH) if out else examples
 
     def probe(self) -> list[Example]:
@@ -96,14 +101,32 @@ class Corpus:
         return [] if self.toy is None else [self.toy.probe]
 
 
-def refuse_empty(role: Role, count: int) -> None:
-    """A set with nothing in it cannot be used (T15)."""
-    if count == 0:
-        raise DataError(
-            f"0 {role} examples are left",
-            where=f"data.{role}",
-            remedy="look at the files with `regard data`; a tiny corpus needs a validation file",
-        )
+def refuse_empty(role: Role, count: int, corpus: Corpus | None = None) -> None:
+    """A set with nothing in it cannot be used; where files were read, the reasons are counted (T15)."""
+    if count:
+        return
+    source = None if corpus is None else corpus.source(role)
+    if source is not None:
+        tally, place = Tally(), ", ".join(str(path) for path in source.paths[:2])
+        for _ in source.examples(tally):
+            pass
+        require_some(tally.kept, tally.dropped, source.noun, place)
+    raise DataError(
+        f"0 {role} examples are left",
+        where=f"data.{role}",
+        remedy="look at the files with `regard data`; a tiny corpus needs a validation file",
+    )
+
+
+def left_out(tally: Tally) -> str:
+    """`3 of 1,000 examples were left out: 2 empty (first at train.en:17), 1 too long (...)`."""
+    reasons = ", ".join(
+        f"{count:,} {reason} (first at {tally.first[reason]})"
+        for reason, count in tally.dropped.most_common()
+    )
+    total = tally.dropped.total()
+    verb = "example was" if total == 1 else "examples were"
+    return f"{total:,} of {tally.total:,} {verb} left out: {reasons}"
 
 
 def _is_held_out(example: Example) -> bool:

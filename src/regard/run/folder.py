@@ -9,7 +9,7 @@ data/              the corpus as ids              checkpoints/    to go on from
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
@@ -19,18 +19,19 @@ import torch
 from torch import Tensor
 
 from regard import __version__
-from regard.config import parse, read_toml, to_toml
 from regard.data import store
 from regard.data.example import Example
 from regard.data.store import Frames, Ids, Store
-from regard.errors import ModelFileError, ResumeError, UsageError
+from regard.data.tally import Tally
+from regard.errors import ModelFileError
 from regard.models import Model, build
 from regard.run import files, weights
 from regard.run.checkpoint import Checkpoints
-from regard.run.corpus import Corpus, Role, refuse_empty
+from regard.run.corpus import Corpus, Role, left_out, refuse_empty
 from regard.run.load import load, read_bounded, read_settings
 from regard.run.lock import Lock
-from regard.run.settings import HARMLESS, RunSettings
+from regard.run.origin import begin_or_go_on
+from regard.run.settings import RunSettings
 from regard.strict_json import loads
 from regard.tasks import TASKS, Task
 
@@ -49,16 +50,26 @@ class Run:
     def __init__(self, folder: Path, settings: RunSettings, task: Task) -> None:
         self.folder, self.settings, self.task = folder, settings, task
         self.checkpoints = Checkpoints(folder / "checkpoints")
+        self.notes: list[str] = []  # what a person should know about the data that was prepared
 
     @classmethod
-    def create(cls, folder: Path, settings: RunSettings, report: Report | None = None) -> Run:
-        """Prepare everything that training needs. Killed at any point, the next call goes on from there."""
+    def create(
+        cls,
+        folder: Path,
+        settings: RunSettings,
+        report: Report | None = None,
+        allow: Collection[str] = (),
+    ) -> Run:
+        """Prepare everything that training needs. Killed at any point, the next call goes on from there.
+
+        A run that exists goes on with what it was begun with, but for the settings that `allow` names.
+        """
         report = report or (lambda _what, _done: None)
         files.make_folder(folder)
-        files.sweep(folder)
-        files.sweep(folder / "data")
+        for unfinished in (folder, folder / "data", folder / "checkpoints"):
+            files.sweep(unfinished)
         corpus = Corpus.of(settings.data, settings.task)
-        _same_or_new(folder, settings, corpus.fingerprint)
+        begin_or_go_on(folder, settings, corpus.fingerprint, allow)
         task = _task(folder, settings, corpus, report)
         run = cls(folder, settings, task)
         for role in ("train", "valid"):
@@ -126,30 +137,46 @@ class Run:
         *whole, _rest = path.read_bytes().split(b"\n")
         return [loads(line) for line in whole if line]
 
-    def forget_after(self, step: int) -> None:
-        """Drop records of steps that will be taken again."""
+    def forget_after(self, step: int, evaluated: int) -> None:
+        """Drop records of steps that will be taken again, and of evaluations that will be made again."""
         for name in ("metrics", "samples"):
             entries = self.recorded(name)
-            kept = [entry for entry in entries if entry.get("step", 0) <= step]
+            judged = [name == "samples" or entry["kind"] == "valid" for entry in entries]
+            kept = [
+                entry
+                for entry, late in zip(entries, judged, strict=True)
+                if entry["step"] <= (evaluated if late else step)
+            ]
             if len(kept) < len(entries):
                 text = "".join(json.dumps(entry, allow_nan=False) + "\n" for entry in kept)
                 files.write_atomic(self.folder / f"{name}.jsonl", text.encode())
 
+    def made_from(self) -> dict[str, str]:
+        """The hashes of what a checkpoint belongs to."""
+        return {
+            "tokenizer": files.sha256_of(self.folder / "tokenizer.json"),
+            "train": self.store("train").fingerprint,
+            "valid": self.store("valid").fingerprint,
+        }
+
     def _store_corpus(self, corpus: Corpus, role: Role, report: Report) -> None:
         folder = self.folder / "data" / role
         if (folder / store.HEADER).is_file():
+            refuse_empty(role, len(self.store(role)), corpus)
             return
         files.make_folder(folder.parent)
+        tally = Tally()
         columns = {
             "source": Frames(self.task.features) if self.task.features else Ids(),
             "target": Ids(),
         }
-        rows = (
-            row for chunk in _chunks(corpus.examples(role), CHUNK) for row in self.task.rows(chunk)
-        )
+        chunks = _chunks(corpus.examples(role, tally), CHUNK)
+        rows = (row for chunk in chunks for row in self.task.rows(chunk))
         label = f"reading {role} data"
         built = store.write(folder, rows, columns, lambda done: report(label, done))
-        refuse_empty(role, len(built))
+        refuse_empty(role, len(built), corpus)
+        if tally.dropped:
+            self.notes.append(f"{role} data: {left_out(tally)}")
 
     def _keep_probes(self, corpus: Corpus) -> None:
         path = self.folder / "data" / "probes.jsonl"
@@ -195,56 +222,6 @@ def _task(folder: Path, settings: RunSettings, corpus: Corpus, report: Report) -
     document = {"format": "regard-task", "task": settings.task, "parts": task.to_dict()}
     files.write_atomic(path, json.dumps(document, ensure_ascii=False).encode())
     return task
-
-
-def _same_or_new(folder: Path, settings: RunSettings, fingerprint: str) -> None:
-    """Write the settings of a new run; of an old one, refuse what would change what it is (T5)."""
-    config, source = folder / "config.toml", folder / "data" / "fingerprint"
-    if not config.is_file():
-        if any(folder.glob("*.safetensors")) or (folder / "checkpoints").exists():
-            raise UsageError(
-                "this folder holds a model but no settings",
-                where=str(folder),
-                remedy="choose another",
-            )
-        files.make_folder(source.parent)
-        files.write_atomic(source, fingerprint.encode())
-        files.write_atomic(config, to_toml(settings).encode())
-        return
-    before = parse(RunSettings, read_toml(config), where=str(config))
-    changed = list(differences(before, settings))
-    if changed:
-        raise ResumeError(
-            "this run was begun with other settings: " + "; ".join(changed),
-            where=str(config),
-            remedy="train in another folder, or leave the settings out to go on with the old ones",
-        )
-    if source.is_file() and source.read_text() != fingerprint:
-        raise ResumeError(
-            "the data changed since this run began",
-            where=str(source),
-            remedy="put the former files back, or train in another folder",
-        )
-    files.write_atomic(config, to_toml(settings).encode())
-
-
-def differences(before: RunSettings, after: RunSettings) -> Iterator[str]:
-    """`train.rate: 0.001 -> 0.002`, for every setting that matters."""
-    old, new = _flat(before.model_dump(mode="json")), _flat(after.model_dump(mode="json"))
-    for key in sorted(old.keys() | new.keys()):
-        harmless = any(key == name or key.startswith(f"{name}.") for name in HARMLESS)
-        if old.get(key) != new.get(key) and not harmless:
-            yield f"{key}: {old.get(key)} -> {new.get(key)}"
-
-
-def _flat(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{path}{key}.")
-        else:
-            flat[f"{path}{key}"] = value
-    return flat
 
 
 def _chunks(examples: Iterator[Example], size: int) -> Iterator[list[Example]]:

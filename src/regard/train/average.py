@@ -28,9 +28,9 @@ class MovingAverage:
         torch._foreach_lerp_(list(self.weights.values()), theirs, 1 - decay)
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """From a checkpoint."""
-        for name, value in tensors.items():
-            self.weights[name].copy_(like(value, self.weights[name]))
+        """From a checkpoint's average, or from its weights where it has none."""
+        for name, own in self.weights.items():
+            own.copy_(like(tensors[name], own))
 
     @contextmanager
     def shown(self, model: nn.Module) -> Iterator[None]:

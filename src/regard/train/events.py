@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
@@ -47,8 +48,8 @@ class Evaluated:
             "kind": "valid",
             "step": self.step,
             "epoch": self.epoch,
-            "loss": self.loss,
-            "perplexity": self.perplexity,
+            "loss": _finite(self.loss),
+            "perplexity": _finite(self.perplexity),
             "is_best": self.is_best,
             "metrics": [metric.as_dict() for metric in self.metrics],
         }
@@ -65,6 +66,11 @@ class Outcome:
     best_loss: float
     metrics: tuple[Mapping[str, Any], ...] = ()
     signal: int | None = None
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no other numbers."""
+    return value if math.isfinite(value) else None
 
 
 class Listener:

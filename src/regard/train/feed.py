@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import final
@@ -19,7 +19,7 @@ from regard.train.world import World
 @final
 @dataclass(frozen=True)
 class Position:
-    """How far training has read: `batch` global batches into epoch `epoch`."""
+    """How far training has read: `batch` global batches into epoch `epoch`, which then has more of them."""
 
     epoch: int = 0
     batch: int = 0
@@ -53,7 +53,9 @@ class Feed:
         self.task, self.store, self.world = task, store, world
         self.plan = plan_for(task, store.lengths, settings, seed)
 
-    def turns(self, start: Position, batches_a_step: int, workers: int) -> Iterator[Turn]:
+    def turns(
+        self, start: Position, batches_a_step: int, workers: int
+    ) -> Generator[Turn, None, None]:
         """Step after step, epoch after epoch, without end."""
         mine = -(-batches_a_step // self.world.size)
         work = self._work(start, mine)
@@ -63,6 +65,13 @@ class Feed:
         """Every row of the corpus, each on one process only."""
         for piece in self.plan.epoch(0).batches(rank=self.world.rank, world=self.world.size):
             yield self.make(piece)
+
+    def rows_between(self, before: Position, after: Position) -> list[int]:
+        """The rows that all processes together read in a step."""
+        plan = self.plan.epoch(before.epoch)
+        end = after.batch if after.epoch == before.epoch else len(plan)
+        pieces = islice(plan.batches(before.batch), end - before.batch)
+        return [int(row) for piece in pieces for row in piece.rows]
 
     def make(self, piece: BatchRows) -> Batch:
         """The rows of one piece as a batch; no rows at all are one row that nothing judges."""
@@ -92,8 +101,8 @@ class Feed:
             plan = self.plan.epoch(epoch)
             pieces = plan.batches(done, rank=self.world.rank, world=self.world.size)
             while chosen := tuple(islice(pieces, mine)):
-                done = min(done + len(chosen) * self.world.size, len(plan))
-                yield chosen, Position(epoch, done)
+                done += len(chosen) * self.world.size
+                yield chosen, Position(epoch, done) if done < len(plan) else Position(epoch + 1)
             epoch, done = epoch + 1, 0
 
     def _ready(self, item: tuple[tuple[BatchRows, ...], Position]) -> Turn:

@@ -14,31 +14,32 @@ from torch import nn
 
 from regard.errors import DivergedError
 from regard.run import files
+from regard.train.shard import whole
 
 IN_A_ROW, IN_A_THOUSAND = 3, 10  # skipped steps that are too many (T8)
-WINDOW, SIGMAS, PERSISTS = (
-    200,
-    6.0,
-    3,
-)  # a spike is this far above the usual, this often in a row (T9)
+# A spike is this far above the usual of the last steps, this often in a row (T9).
+WINDOW, SIGMAS, PERSISTS = 200, 6.0, 3
 
 
 @final
 class Guard:
     """Counts skipped steps and remembers recent losses."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, writes: bool = True) -> None:
+        self.folder, self.writes = folder, writes
         self.skipped: list[int] = []
         self.losses: deque[float] = deque(maxlen=WINDOW)
         self.above = 0
 
     def skip(self, step: int, rows: Sequence[int], model: nn.Module, loss: float) -> str:
-        """A step whose numbers are not finite is not taken; too many of them end training."""
+        """A step whose numbers are not finite is not taken; too many of them end training.
+
+        Every process must call this, and all come to the same end.
+        """
         bad = [
             name
             for name, parameter in model.named_parameters()
-            if parameter.grad is not None and not bool(parameter.grad.isfinite().all())
+            if parameter.grad is not None and not bool(whole(parameter.grad).isfinite().all())
         ]
         self.skipped.append(step)
         report = {
@@ -50,7 +51,8 @@ class Guard:
             "skipped_steps": self.skipped[-1000:],
         }
         path = self.folder / "nan-report.json"
-        files.write_atomic(path, json.dumps(report, indent=1, allow_nan=False).encode())
+        if self.writes:
+            files.write_atomic(path, json.dumps(report, indent=1, allow_nan=False).encode())
         recent = [one for one in self.skipped if one > step - 1000]
         in_a_row = self.skipped[-IN_A_ROW:] == list(range(step - IN_A_ROW + 1, step + 1))
         if in_a_row or len(recent) > IN_A_THOUSAND:

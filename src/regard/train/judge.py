@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from regard.data.batches import BatchSettings
 from regard.evaluate import Metric
 from regard.models import Model
 from regard.run.folder import SAMPLES, Run
@@ -76,9 +75,11 @@ def _bytes(weights: np.ndarray) -> bytes:
     return np.rint(np.sqrt(np.clip(weights, 0, 1)) * 255).astype(np.uint8).tobytes()
 
 
-def valid_batches(settings: BatchSettings) -> BatchSettings:
-    """Validation rows are judged whatever their length."""
+def valid_feed(run: Run, world: World) -> Feed:
+    """Validation rows, judged whatever their length."""
+    settings = run.settings.batch
     longest = max(settings.max_length, 4096)
-    return settings.model_copy(
+    longer = settings.model_copy(
         update={"max_length": longest, "tokens": max(settings.tokens, longest), "window": 1 << 16}
     )
+    return Feed(run.task, run.store("valid"), longer, run.settings.seed, world)

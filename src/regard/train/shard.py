@@ -62,7 +62,12 @@ def plain(model: Model, run: Run, world: World) -> Model:
     return copy.to(world.device)
 
 
-def clip(model: nn.Module, limit: float) -> float:
-    """Scale the gradient down to the limit; its length before that."""
-    norm = nn.utils.clip_grad_norm_(model.parameters(), limit)
-    return float(whole(norm))
+def norm(model: nn.Module) -> float:
+    """The length of the gradient."""
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    return float(whole(nn.utils.get_total_norm(gradients)))
+
+
+def clip(model: nn.Module, limit: float, length: float) -> None:
+    """Scale a gradient of this length down to the limit."""
+    nn.utils.clip_grads_with_norm_(model.parameters(), limit, torch.tensor(length))

@@ -23,6 +23,7 @@ from regard.run.settings import TrainSettings
 from regard.tasks import Batch, Task
 from regard.train.world import World
 
+
 @final
 class Learner(nn.Module):
     """Task and model as one function of a batch, so that wrappers see a plain forward pass."""

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import final
+from datetime import timedelta
+from typing import Any, final
 
 import torch
 import torch.distributed as dist
@@ -22,6 +23,7 @@ class World:
     rank: int
     size: int
     device: torch.device
+    patient: Any = None  # a group of all processes whose members may wait for hours
 
     @property
     def is_first(self) -> bool:
@@ -41,6 +43,11 @@ class World:
         if self.size > 1:
             dist.barrier()
 
+    def wait_long(self) -> None:
+        """Until all are here, while one of them prepares a corpus."""
+        if self.size > 1:
+            dist.barrier(group=self.patient)
+
 
 @contextmanager
 def join(device: str = "auto") -> Iterator[World]:
@@ -54,6 +61,7 @@ def join(device: str = "auto") -> Iterator[World]:
         torch.cuda.set_device(chosen)
     dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
     try:
-        yield World(rank, size, chosen)
+        patient = dist.new_group(backend="gloo", timeout=timedelta(days=2))
+        yield World(rank, size, chosen, patient)
     finally:
         dist.destroy_process_group()

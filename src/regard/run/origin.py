@@ -1,0 +1,119 @@
+"""What a run was begun with: when it goes on, that must still be so (T5).
+
+Settings that touch how long and how often may change; others only when a person names them; and what the
+vocabulary and the prepared data were made by cannot change at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.config import parse, read_toml, to_toml
+from regard.errors import ResumeError, UsageError, nearest
+from regard.run import files
+from regard.run.settings import HARMLESS, RunSettings
+
+FIXED = ("task", "text", "data.toy", "data.examples", "data.on_bad_utf8")
+SHOWN = 12  # characters of a hash that tell it from another
+
+
+def begin_or_go_on(
+    folder: Path, settings: RunSettings, fingerprint: str, allow: Collection[str] = ()
+) -> None:
+    """Write down the settings of a new run; of an old one, refuse what would change what it is."""
+    config, source = folder / "config.toml", folder / "data" / "fingerprint"
+    if not config.is_file():
+        _refuse_a_model_without_settings(folder)
+        files.make_folder(source.parent)
+        files.write_atomic(source, fingerprint.encode())
+    else:
+        before = parse(RunSettings, read_toml(config), where=str(config))
+        _refuse_changes(before, settings, allow, config)
+        _refuse_other_data(source, fingerprint)
+    files.write_atomic(config, to_toml(settings).encode())
+
+
+def differences(before: RunSettings, after: RunSettings) -> Iterator[tuple[str, str]]:
+    """(`train.rate`, `0.001 -> 0.002`) for every setting that is not harmless."""
+    old, new = _flat(before.model_dump(mode="json")), _flat(after.model_dump(mode="json"))
+    for key in sorted(old.keys() | new.keys()):
+        if old.get(key) != new.get(key) and not _within(key, HARMLESS):
+            yield key, f"{old.get(key)} -> {new.get(key)}"
+
+
+def refuse_other(before: Mapping[str, str], now: Mapping[str, str], where: Path) -> None:
+    """A checkpoint belongs to one vocabulary and one prepared corpus, known by their hashes."""
+    changed = [
+        f"{name} {old[:SHOWN]} -> {now[name][:SHOWN]}"
+        for name, old in before.items()
+        if old != now[name]
+    ]
+    if changed:
+        raise ResumeError(
+            "the checkpoints were made from other files: " + "; ".join(changed),
+            where=str(where),
+            remedy="put the former files back, or train in another folder",
+        )
+
+
+def _refuse_a_model_without_settings(folder: Path) -> None:
+    if any(folder.glob("*.safetensors")) or (folder / "checkpoints").exists():
+        raise UsageError(
+            "this folder holds a model but no settings", where=str(folder), remedy="choose another"
+        )
+
+
+def _refuse_changes(
+    before: RunSettings, after: RunSettings, allow: Collection[str], config: Path
+) -> None:
+    known = (
+        _flat(after.model_dump(mode="json")).keys() | _flat(before.model_dump(mode="json")).keys()
+    )
+    for key in allow:
+        if not any(_within(one, [key]) for one in known):
+            raise UsageError(
+                f"no setting '{key}'", where="--allow-change", remedy=nearest(key, known)
+            )
+        if _within(key, FIXED) or any(_within(fixed, [key]) for fixed in FIXED):
+            raise UsageError(
+                f"'{key}' cannot change: the vocabulary and the prepared data were made by it",
+                where="--allow-change",
+                remedy="train in another folder",
+            )
+    changed = [
+        f"{key}: {how}" for key, how in differences(before, after) if not _within(key, allow)
+    ]
+    if changed:
+        raise ResumeError(
+            "this run was begun with other settings: " + "; ".join(changed),
+            where=str(config),
+            remedy="train in another folder, leave the settings out to go on with the old ones, or say "
+            "--allow-change KEY",
+        )
+
+
+def _refuse_other_data(source: Path, fingerprint: str) -> None:
+    before = source.read_text("utf-8") if source.is_file() else fingerprint
+    if before != fingerprint:
+        raise ResumeError(
+            f"the data changed since this run began: {before[:SHOWN]} -> {fingerprint[:SHOWN]}",
+            where=str(source),
+            remedy="put the former files back, or train in another folder",
+        )
+
+
+def _within(key: str, groups: Collection[str]) -> bool:
+    """Whether a setting is one of these, or in one of these groups."""
+    return any(key == name or key.startswith(f"{name}.") for name in groups)
+
+
+def _flat(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{path}{key}.")
+        else:
+            flat[f"{path}{key}"] = value
+    return flat

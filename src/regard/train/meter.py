@@ -1,0 +1,45 @@
+"""Means between two reports, which a kill in between does not change."""
+
+from __future__ import annotations
+
+import time
+from typing import final
+
+from regard.train.events import Stepped
+from regard.train.step import Summed
+
+
+@final
+class Meter:
+    """Sums since the last report; what was summed goes into the checkpoint, clocks do not."""
+
+    def __init__(self) -> None:
+        self.began = self.since = time.monotonic()
+        self.loss, self.count, self.fresh = 0.0, 0, 0
+        self.norm = self.rate = 0.0
+
+    def add(self, summed: Summed, norm: float, rate: float) -> None:
+        """One more step."""
+        self.loss += summed.loss
+        self.count += summed.count
+        self.fresh += summed.count
+        self.norm, self.rate = norm, rate
+
+    def report(self, step: int, epoch: int) -> Stepped | None:
+        """The means, or nothing when every step since the last report was skipped; and begin anew."""
+        now = time.monotonic()
+        report = None
+        if self.count:
+            speed = self.fresh / max(1e-9, now - self.since)
+            mean = self.loss / self.count
+            report = Stepped(step, epoch, mean, self.rate, self.norm, speed, now - self.began)
+        self.loss, self.count, self.fresh, self.since = 0.0, 0, 0, now
+        return report
+
+    def as_dict(self) -> dict[str, float]:
+        """For the checkpoint."""
+        return {"loss": self.loss, "count": self.count}
+
+    def restore(self, state: dict[str, float]) -> None:
+        """From the checkpoint."""
+        self.loss, self.count = state["loss"], int(state["count"])
