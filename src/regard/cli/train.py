@@ -42,6 +42,10 @@ def train(
     changes: Annotated[
         list[str] | None, typer.Option("--set", "-s", help="Change one setting: `train.steps=500`.")
     ] = None,
+    allow_change: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY", help="Go on although this setting changed: `train.rate`."),
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> int:
@@ -67,5 +71,5 @@ def train(
         changes=changes,
     )
     with nullcontext(JsonProgress()) if as_json else TrainingProgress() as listener:
-        outcome = run_training(folder, settings, listener, device)
+        outcome = run_training(folder, settings, listener, device, allow_change or ())
     return 0 if outcome.signal is None else 128 + outcome.signal
