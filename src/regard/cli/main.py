@@ -26,10 +26,11 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
+def _version(asked: bool) -> bool:
     if asked:
         print(f"regard {__version__}")
         raise typer.Exit
+    return asked
 
 
 @app.callback()
@@ -89,4 +90,4 @@ def _unforeseen(fault: Exception) -> int:
     return output.report_bug(fault)
 
 
-from regard.cli import compare, config, data, demo, doctor, look, train  # noqa: E402, F401  a command is added by being imported
+from regard.cli import compare, config, data, demo, doctor, look, predict, train  # noqa: E402, F401  a command is added by being imported

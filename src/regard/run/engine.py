@@ -136,7 +136,7 @@ def changed(settings: DecodeSettings, changes: Mapping[str, Any]) -> DecodeSetti
         if "beam" in given and not tree["sample"]:
             raise UsageError(
                 f"a beam of {tree['beam']} cannot give {tree['top_beams']} alternatives",
-                where="top_beams",
+                where="top_beams (--n-best)",
                 remedy=f"widen the beam to {tree['top_beams']}, or ask for fewer",
             )
         tree["beam"] = tree["top_beams"]

@@ -185,31 +185,31 @@ class Predictor:
         max_length: int | None = None,
         decode: DecodeSettings | None = None,
         truncate: bool = False,
-        first: int = 0,
+        numbers: Sequence[int] | None = None,
         advance: Progress | None = None,
     ) -> list[Prediction]:
         """Answers with their scores, whatever the task; settings not named are the run's own.
 
-        `top_beams` asks for so many alternatives. A drawn answer is a function of the seed and of the number
-        of its text, which begins at `first`. `advance` hears how many texts are done.
+        `top_beams` asks for so many alternatives. A drawn answer is a function of the seed, its text, and the
+        number of its text among all (0, 1, 2, .. if not given). `advance` hears how many texts are done.
         """
         changes = {"beam": beam, "top_beams": top_beams, "max_length": max_length}
         settings = changed(decode or self.run.settings.decode, changes)
-        read = self.fitting(_listed(texts), truncate=truncate, first=first)
+        read = self.fitting(_listed(texts), truncate=truncate)
         asked = [n for n, text in enumerate(read) if text.strip() or self.task == "language"]
         if advance is not None and len(asked) < len(read):
             advance(len(read) - len(asked))
         drawn = settings.sample and self.task not in ("tag", "classify")
+        numbers = range(len(read)) if numbers is None else numbers
         found = [EMPTY] * len(read)
-        for numbers, own in self._shares(asked, read, settings):
-            chosen = [read[number] for number in numbers]
+        for share, own in self._shares(asked, read, settings):
+            chosen = [read[place] for place in share]
             if drawn:
-                places = [first + number for number in numbers]
-                answers = self.engine.draw(chosen, own, places, advance)
+                answers = self.engine.draw(chosen, own, [numbers[n] for n in share], advance)
             else:
                 answers = self.engine.answer(chosen, own, advance)
-            for number, answer in zip(numbers, answers, strict=True):
-                found[number] = answer
+            for place, answer in zip(share, answers, strict=True):
+                found[place] = answer
         return found
 
     def look(self, text: str, *, beam: int | None = None, truncate: bool = False) -> Sight:
@@ -227,12 +227,12 @@ class Predictor:
                 remedy=f"use .{METHOD_OF[self.task]}(...)",
             )
 
-    def fitting(self, texts: Sequence[str], *, truncate: bool = False, first: int = 0) -> list[str]:
+    def fitting(self, texts: Sequence[str], *, truncate: bool = False) -> list[str]:
         """The texts, when the model can read all of each; longer ones are refused, or cut and noted (D6)."""
         most = self.limit
         if most is None:
             return list(texts)
-        return [self._fitted(text, most, first + n + 1, truncate) for n, text in enumerate(texts)]
+        return [self._fitted(text, most, n, truncate) for n, text in enumerate(texts, start=1)]
 
     def _fitted(self, text: str, most: int, number: int, truncate: bool) -> str:
         length = count(self.run.task, text)

@@ -1,0 +1,213 @@
+"""`regard predict`, and by its friendly names `translate`, `tag`, `classify`, `point` and `continue`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from regard.cli import output
+from regard.cli.main import app
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from regard.data.lines import TextLine
+    from regard.run.predictor import Predictor
+    from regard.run.stream import Form, Shard, Stream
+
+# Each friendly name, its task, and one line of help.
+NAMES = {
+    "predict": ("", "Answer texts with a trained model, whatever its task."),
+    "translate": ("translate", "Translate texts."),
+    "tag": ("tag", "Give each word of a text its tag."),
+    "classify": ("classify", "Give each text its label."),
+    "point": ("point", "Point at items of the input, in order."),
+    "continue": ("language", "Go on with texts."),
+}
+PROSE = """
+
+One line in, one line out, in the same order, from standard input to standard output:
+`regard {name} runs/mine < input.txt > output.txt`. A few texts can be given in place of a file.
+The answer to a line does not depend on the lines around it.
+"""
+
+
+def predict(
+    context: typer.Context,
+    run: Annotated[Path, typer.Argument(help="A run folder, or a zip archive of one.")],
+    texts: Annotated[
+        list[str] | None, typer.Argument(help="Texts; without any, standard input is read.")
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--input", "-i", help="Read lines from this file.")
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write answers to this new file.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an --output that was cut short.")
+    ] = False,
+    shard: Annotated[
+        str, typer.Option(help="Line i of every n alone, for several machines: `2/3`.")
+    ] = "1/1",
+    beam: Annotated[int | None, typer.Option(min=1, help="Hypotheses to follow.")] = None,
+    n_best: Annotated[int, typer.Option(min=1, help="Alternatives to write, one a line.")] = 1,
+    scores: Annotated[bool, typer.Option("--scores", help="Write `score TAB text`.")] = False,
+    max_length: Annotated[
+        int | None, typer.Option(min=1, help="The most symbols of an answer.")
+    ] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw answers by chance.")] = False,
+    temperature: Annotated[
+        float | None, typer.Option(help="Draw more boldly (above 1) or less (below).")
+    ] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, help="Draw among the k likeliest.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Draw among the likeliest that make up p.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="What chance begins with.")] = None,
+    truncate: Annotated[
+        bool, typer.Option("--truncate", help="Cut texts the model cannot read whole.")
+    ] = False,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Answer unusable lines with nothing.")
+    ] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
+    precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
+    batch_tokens: Annotated[int, typer.Option(min=8, help="Symbols in a batch.")] = 4096,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Answer texts (the help of each name is in NAMES)."""
+    output.speak_json(as_json)
+    from regard.run.engine import changed
+    from regard.run.stream import Form, Shard, Stream, skip, write_out
+
+    share, form = Shard.parse(shard), Form(n_best, scores, as_json)
+    predictor = _loaded(run, device, precision, batch_tokens)
+    _check_name(context.info_name or "predict", predictor)
+    choices = {
+        "beam": beam,
+        "top_beams": None if predictor.task in ("tag", "classify") else n_best,
+        "max_length": max_length,
+        "sample": sample or any(c is not None for c in (temperature, top_k, top_p)) or None,
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "seed": seed,
+    }
+    decode = changed(predictor.run.settings.decode, choices)
+    chunk = 1 if _asks_a_person(texts, source) else max(256, batch_tokens // 16)
+    name = "text" if texts else str(source or "standard input")
+    stream = Stream(predictor, decode, name, chunk, _note, truncate, keep_going)
+    lines = _lines(texts, source, stream, share)
+    with ExitStack() as stack:
+        file, done = stack.enter_context(_destination(target, form, resume))
+        bar, row = stack.enter_context(_progress(source, share, done))
+        if done:
+            output.say(f"{done:,} answers are there already")
+        left = skip(lines, done, name)
+        for some in stream.answers(left, lambda count: bar.advance(row, count)):
+            text = "".join(form.write(line, answer, predictor.task) for line, answer in some)
+            write_out(file, text, durable=target is not None)
+            done += len(some)
+            bar.update(row, completed=done)
+
+
+def _loaded(run: Path, device: str, precision: str, batch_tokens: int) -> Predictor:
+    from regard.errors import UsageError
+    from regard.run.predictor import Predictor
+
+    if precision not in ("float32", "bfloat16"):
+        raise UsageError(f"no precision '{precision}'", "--precision", "float32 or bfloat16")
+    return Predictor.load(
+        run,
+        device,
+        precision=precision,  # type: ignore[arg-type]
+        batch_tokens=batch_tokens,
+        note=_note,
+    )
+
+
+def _note(message: str) -> None:
+    print(f"note: {message}", file=sys.stderr, flush=True)
+
+
+def _check_name(name: str, predictor: Predictor) -> None:
+    """`regard translate` of a tagger is a slip; say which name is meant."""
+    from regard.errors import UsageError
+    from regard.run.predictor import VERB_OF
+
+    task, _ = NAMES[name]
+    if task and task != predictor.task:
+        right = next(known for known, (meant, _) in NAMES.items() if meant == predictor.task)
+        raise UsageError(
+            f"this model was trained to {VERB_OF[predictor.task]}, not to {VERB_OF[task]}",  # type: ignore[index]
+            where=str(predictor.run.folder),
+            remedy=f"regard {right} {predictor.run.folder}",
+        )
+
+
+def _lines(
+    texts: list[str] | None, source: Path | None, stream: Stream, share: Shard
+) -> Iterator[TextLine]:
+    """The share of the lines that is ours, from texts, a file or standard input."""
+    from regard.data.lines import TextLine, read_lines
+    from regard.errors import UsageError
+
+    if texts and source is not None:
+        raise UsageError("texts or a file, not both", where="--input")
+    if texts:
+        return share.of(TextLine(number, text) for number, text in enumerate(texts, start=1))
+    if _asks_a_person(texts, source):
+        output.say("Type a text and press Enter; Ctrl-D ends. Or: regard ... < input.txt")
+    origin = source or sys.stdin.buffer
+    return share.of(read_lines(origin, on_bad_utf8="skip" if stream.keep_going else "stop"))
+
+
+def _asks_a_person(texts: list[str] | None, source: Path | None) -> bool:
+    return not texts and source is None and sys.stdin.isatty()
+
+
+@contextmanager
+def _destination(target: Path | None, form: Form, resume: bool) -> Iterator[tuple[BinaryIO, int]]:
+    from regard.errors import UsageError
+    from regard.run.stream import output_file
+
+    if target is not None:
+        with output_file(target, form.lines_each, resume) as opened:
+            yield opened
+    elif resume:
+        raise UsageError("only a file can be gone on with", "--resume", "name it with --output")
+    else:
+        yield sys.stdout.buffer, 0
+
+
+@contextmanager
+def _progress(source: Path | None, share: Shard, done: int) -> Iterator[tuple[Progress, TaskID]]:
+    """A bar on the error stream, where a person watches and the end is known."""
+    from rich import progress
+    from rich.console import Console
+
+    from regard.data.lines import count_lines
+
+    watched = source is not None and sys.stderr.isatty()
+    bar = progress.Progress(
+        progress.TextColumn("answering"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not watched,
+    )
+    total = share.size(count_lines(source)) if source is not None and watched else None
+    with bar:
+        yield bar, bar.add_task("", total=total, completed=done)
+
+
+for _name, (_, _line) in NAMES.items():
+    app.command(_name, help=_line + PROSE.format(name=_name))(predict)
