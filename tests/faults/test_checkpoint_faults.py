@@ -281,6 +281,7 @@ def test_death_at_any_call_leaves_the_old_or_the_new(monkeypatch, copies, make):
         assert found is not None
         assert found.warnings == ()
         assert is_step(found, found.step)
+        assert all(is_step(checkpoints.load(step), step) for step in checkpoints.steps())
         outcomes.append(found.step)
         swept = checkpoints.sweep()
         assert all(name.startswith(".tmp-") for name in swept)
@@ -313,7 +314,7 @@ def test_every_byte_is_durable_before_the_name_and_the_name_before_any_removal(m
         return length
 
     monkeypatch.setattr(files, "fault_hook", record)
-    save(folder, 30)
+    save(folder, 30, keep=1)
     named = calls.index(("rename", folder.relative_to(folder.parent) / "step-000000030"))
     home = calls[named][1].parent
     before, after = calls[:named], calls[named + 1 :]
@@ -333,8 +334,10 @@ def test_every_byte_is_durable_before_the_name_and_the_name_before_any_removal(m
     manifest = before.index(("open", unfinished / "MANIFEST.json"))
     assert all(before.index(("fsync", p)) < manifest for p in written if p.name != "MANIFEST.json")
     durable = after.index(("fsync", home))
-    removals = [i for i, call in enumerate(after) if call[0] in ("rename", "unlink", "rmdir")]
-    assert removals
+    removing = ("rename", "unlink", "rmdir")
+    removals = [index for index, call in enumerate(after) if call[0] in removing]
+    assert not [call for call in before if call[0] in removing]
+    assert len(removals) > 10
     assert durable < min(removals)
 
 

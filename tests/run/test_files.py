@@ -107,6 +107,21 @@ def test_short_writes_are_completed(tmp_path, monkeypatch, allowed):
     assert (tmp_path / "lines").read_bytes() == b"abcdefg\n"
 
 
+def test_half_a_line_is_taken_back_when_the_disk_fills(tmp_path, monkeypatch):
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b"one\n")
+
+    def fill(operation: str, _path: Path, length: int) -> int:
+        if operation == "write" and length < 4:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return min(length, 2)
+
+    monkeypatch.setattr(files, "fault_hook", fill)
+    with pytest.raises(DiskError, match="4 bytes needed"):
+        files.append_line(path, "two")
+    assert path.read_bytes() == b"one\n"
+
+
 @given(
     whole=st.lists(st.binary(max_size=9000).map(lambda line: line.replace(b"\n", b"")), max_size=3),
     torn=st.binary(max_size=9000).map(lambda line: line.replace(b"\n", b"")),
