@@ -82,7 +82,9 @@ def compare(
     if as_json:
         output.answer(table.as_dict())
         return
-    print(output.columns(table.cells()), *table.notes(), sep="\n")
+    from regard.show.report import comparison_table
+
+    output.show(comparison_table(table))
     output.say(f"\nwritten to {folder / 'table.md'} and {folder / 'table.json'}")
 
 

@@ -11,9 +11,7 @@ from regard.cli import output
 from regard.cli.main import app
 
 if TYPE_CHECKING:
-    from regard.data.check import Report
     from regard.data.toys import Toy
-    from regard.train.preview import Preview
 
 
 @app.command()
@@ -57,6 +55,8 @@ def data(
     files = files or []
     found = _look(files, valid or [], test or [], task, on_bad_utf8, toy)
     if tokens or preset or config or changes:
+        from rich.console import Console
+
         from regard.run.resolve import resolve
         from regard.train.preview import preview
 
@@ -70,7 +70,10 @@ def data(
             task=task,
             changes=changes,
         )
-        found["tokens"] = preview(settings, _progress)
+        with Console(stderr=True).status("") as shown:
+            found["tokens"] = preview(
+                settings, lambda what, done: shown.update(f"{what}: {done:,}")
+            )
     if as_json:
         output.answer({name: _plain(part) for name, part in found.items()})
     else:
@@ -105,93 +108,40 @@ def _look(
     return {"task": found.train.task, "report": examine(found.train, **held_out)}
 
 
-def _progress(what: str, done: int) -> None:
-    output.say(f"{what}: {done:,}")
-
-
 def _plain(part: Any) -> Any:
-    if isinstance(part, str):
-        return part
-    return part.as_dict() if hasattr(part, "as_dict") else _toy_facts(part)
+    from regard.data.toys import Toy
+
+    if isinstance(part, Toy):
+        return _toy_facts(part)
+    return part if isinstance(part, str) else part.as_dict()
 
 
 def _toy_facts(toy: Toy) -> dict[str, Any]:
     from dataclasses import asdict
 
-    return {
-        "name": toy.name,
-        "title": toy.title,
-        "task": toy.task,
-        "unit": toy.unit,
-        "story": toy.story,
-        "probe": asdict(toy.probe),
-        "rows": [asdict(example) for example in toy.examples("train", 3)],
-    }
+    plain = {name: getattr(toy, name) for name in ("name", "title", "task", "unit", "story")}
+    rows = [asdict(example) for example in toy.examples("train", 3)]
+    return {**plain, "probe": asdict(toy.probe), "rows": rows}
+
+
+def _show(found: dict[str, Any]) -> None:
+    from regard.show import preview, report
+
+    if "toy" in found:
+        output.show(preview.toy_card(found["toy"]))
+    else:
+        output.show(report.data_report(found["report"]))
+        print(f"\ntask: {found['task']}")
+    if "tokens" in found:
+        print()
+        output.show(preview.tokens(found["tokens"]))
 
 
 def _list_toys() -> None:
     from regard.data.toys import TOYS
+    from regard.show.preview import toy_list
 
     if output.wants_json:
         output.answer({name: _toy_facts(toy) for name, toy in TOYS.items()})
     else:
-        rows = [(toy.name, toy.task, toy.story) for toy in TOYS.values()]
-        print(output.columns(rows))
-
-
-def _show(found: dict[str, Any]) -> None:
-    for part in (_shown_files, _shown_toy, _shown_tokens):
-        part(found)
-
-
-def _shown_files(found: dict[str, Any]) -> None:
-    from regard.show.label import one_line
-
-    if "report" in found:
-        report: Report = found["report"]
-        for line in report.summary().split("\n"):
-            print(one_line(line))
-        print(f"task: {found['task']}")
-
-
-def _shown_toy(found: dict[str, Any]) -> None:
-    from regard.data.check import shown
-
-    if "toy" in found:
-        toy: Toy = found["toy"]
-        print(f"{toy.title}: {toy.story}")
-        for example in toy.examples("train", 3):
-            print(f"  {shown(example)}")
-        print(f"watched while learning: {shown(toy.probe)}")
-        print(f"task: {toy.task}, one symbol a {toy.unit}")
-
-
-def _shown_tokens(found: dict[str, Any]) -> None:
-    if "tokens" not in found:
-        return
-    tokens: Preview = found["tokens"]
-    print()
-    for name, size in tokens.vocabulary.items():
-        print(f"{name}: {size:,} {'names' if name == 'labels' else 'pieces'}")
-    for row in tokens.cut:
-        print("  " + "  ->  ".join(" ".join(pieces) for pieces in row.values()))
-    heading = (
-        "length",
-        *(f"{share}%" if share < 100 else "longest" for share in (50, 90, 99, 100)),
-    )
-    print(
-        output.columns(
-            [heading]
-            + [
-                (side, *(f"{n:,}" for n in found.values()))
-                for side, found in tokens.lengths.items()
-            ]
-        )
-    )
-    print(
-        f"batches: {tokens.batches:,} an epoch in {tokens.shapes} shapes, "
-        f"{tokens.waste:.1%} of their places are padding"
-    )
-    if tokens.skipped:
-        print(f"too long for a batch: {tokens.skipped:,} of {tokens.examples:,} rows are left out")
-    print(f"an epoch: {tokens.steps_an_epoch:,} steps; all training: {tokens.epochs:,.1f} epochs")
+        output.show(toy_list(TOYS.values()))

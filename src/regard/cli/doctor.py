@@ -40,11 +40,7 @@ def doctor(
 
 
 def _tell(known: Machine | Finding) -> None:
+    from regard.show.checkup import finding_line, machine_grid
     from regard.train.machine import Machine
 
-    if isinstance(known, Machine):
-        print(output.columns(known.facts()), end="\n\n", flush=True)
-        return
-    print(f"{known.mark} {known.name}: {known.told}", flush=True)
-    if known.remedy:
-        print(f"    try: {known.remedy}", flush=True)
+    output.show(machine_grid(known) if isinstance(known, Machine) else finding_line(known))

@@ -81,7 +81,7 @@ def _plain(text: str, sight: Sight) -> dict[str, Any]:
 def _show(
     sight: Sight, text: str, path: str | None, head: int | None, every: bool, numbers: bool
 ) -> None:
-    from rich.console import Console
+    from rich.text import Text
 
     from regard.show.heatmap import sight as map_of
     from regard.show.label import one_line
@@ -89,11 +89,10 @@ def _show(
     site = sight.site(path)
     heads = range(len(site.weights)) if every else [head]
     pictures = [map_of(sight, site.path, one, numbers=numbers) for one in heads]
-    console = Console(highlight=False, markup=False)
-    console.print(f"{one_line(text)}  ->  {one_line(sight.prediction.text)}")
+    output.show(Text(f"{one_line(text)}  ->  {one_line(sight.prediction.text)}"))
     for picture in pictures:
-        console.print()
-        console.print(picture)
+        print()
+        output.show(picture)
     others = [other.path for other in sight.sites if other.path != site.path]
     if others:
         output.say(f"\nother sites: {', '.join(others)}")

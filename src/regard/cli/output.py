@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+PAGE = 160  # columns where no terminal says how many there are
 
 # Set once by the command that runs: whether a program is listening, and whether faults show where they arose.
 wants_json = False
@@ -32,18 +37,14 @@ def answer(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, allow_nan=False), flush=True)
 
 
-def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of cells, each column as wide as its widest cell."""
-    from rich.cells import cell_len
+def show(picture: RenderableType) -> None:
+    """A table or a map for a person, on standard output; in a file it has all the room it needs."""
+    from rich.console import Console
 
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(
-            cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
-        )
-        for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines)
+    console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(highlight=False, width=PAGE)
+    console.print(picture)
 
 
 def explain(fault: RegardError, cause: BaseException | None = None) -> int:

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self, final
 
-CHANCE = 0.05  # a difference that chance brings less often than this is called one
-
 
 @final
 @dataclass(frozen=True)
@@ -63,9 +61,9 @@ class Table:
 
     def _row(self, row: Row, metrics: int) -> tuple[str, ...]:
         if row.fault:
-            empty = [""] * (2 + metrics + bool(self.chances) + 1)
-            return ("✗", row.name, row.fault, *empty)
-        chance = [self._chance(row)] if self.chances else []
+            return ("✗", row.name, *["–"] * (4 + metrics + bool(self.chances)))
+        chance = self.chances.get(row.name)
+        shown = "" if chance is None else f"{chance:.3f}"
         return (
             "★" if row.name == self.best else "",
             row.name,
@@ -73,26 +71,27 @@ class Table:
             f"{row.best_step:,}",
             f"{row.loss:.4f}",
             *("–" if m["value"] is None else f"{m['value']:.2f}" for m in row.metrics),
-            *chance,
+            *([shown] if self.chances else []),
             f"{row.seconds:,.0f} s",
         )
-
-    def _chance(self, row: Row) -> str:
-        chance = self.chances.get(row.name)
-        return "" if chance is None else f"{chance:.3f}{'' if chance < CHANCE else ' (luck?)'}"
 
     def notes(self) -> Iterator[str]:
         """What the numbers are about."""
         yield f"{self.count:,} {self.test}; ★ is the best."
         if self.chances:
-            yield "p: how often chance alone would set a model as far behind the best (paired bootstrap)."
+            yield (
+                "p: how often chance alone would set a model as far behind the best (paired bootstrap); "
+                "above 0.05 it may well be luck."
+            )
+        yield from (f"{row.name}: {row.fault}" for row in self.rows if row.fault)
         for metric in next((row.metrics for row in self.rows if row.metrics), ()):
             yield f"{metric['name']}: {metric['signature']}"
 
     def markdown(self) -> str:
         """For a README or a report."""
         head, *rows = [[cell.replace("|", "\\|") for cell in row] for row in self.cells()]
-        lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+        rule = ["---", "---", *["---:"] * (len(head) - 2)]
+        lines = [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
         return "\n".join([*lines, "", *(f"- {note}" for note in self.notes())]) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
