@@ -14,8 +14,6 @@ from regard.cli import output
 from regard.cli.main import app
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from regard.data.lines import TextLine
     from regard.run.predictor import Predictor
     from regard.run.stream import Form, Shard, Stream
@@ -83,6 +81,8 @@ def predict(
 ) -> None:
     """Answer texts (the help of each name is in NAMES)."""
     output.speak_json(as_json)
+    from regard.cli.bar import bar
+    from regard.data.lines import count_lines
     from regard.run.engine import changed
     from regard.run.stream import Form, Shard, Stream, skip, write_out
 
@@ -106,15 +106,15 @@ def predict(
     lines = _lines(texts, source, stream, share)
     with ExitStack() as stack:
         file, done = stack.enter_context(_destination(target, form, resume))
-        bar, row = stack.enter_context(_progress(source, share, done))
+        total = None if source is None else lambda: share.size(count_lines(source))
+        shown = stack.enter_context(bar("answering", total, done))
         if done:
             output.say(f"{done:,} answers are there already")
-        left = skip(lines, done, name)
-        for some in stream.answers(left, lambda count: bar.advance(row, count)):
+        for some in stream.answers(skip(lines, done, name), shown.advance):
             text = "".join(form.write(line, answer, predictor.task) for line, answer in some)
             write_out(file, text, durable=target is not None)
             done += len(some)
-            bar.update(row, completed=done)
+            shown.at(done)
 
 
 def _loaded(run: Path, device: str, precision: str, batch_tokens: int) -> Predictor:
@@ -184,29 +184,6 @@ def _destination(target: Path | None, form: Form, resume: bool) -> Iterator[tupl
         raise UsageError("only a file can be gone on with", "--resume", "name it with --output")
     else:
         yield sys.stdout.buffer, 0
-
-
-@contextmanager
-def _progress(source: Path | None, share: Shard, done: int) -> Iterator[tuple[Progress, TaskID]]:
-    """A bar on the error stream, where a person watches and the end is known."""
-    from rich import progress
-    from rich.console import Console
-
-    from regard.data.lines import count_lines
-
-    watched = source is not None and sys.stderr.isatty()
-    bar = progress.Progress(
-        progress.TextColumn("answering"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not watched,
-    )
-    total = share.size(count_lines(source)) if source is not None and watched else None
-    with bar:
-        yield bar, bar.add_task("", total=total, completed=done)
 
 
 for _name, (_, _line) in NAMES.items():

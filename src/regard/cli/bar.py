@@ -1,0 +1,47 @@
+"""A progress bar on the error stream, where a person watches; anywhere else, nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import final
+
+from rich import progress
+from rich.console import Console
+
+
+@final
+@dataclass(frozen=True)
+class Bar:
+    """One task, of so many parts."""
+
+    shown: progress.Progress
+    task: progress.TaskID
+
+    def advance(self, count: int) -> None:
+        """So many more are done."""
+        self.shown.advance(self.task, count)
+
+    def at(self, done: int) -> None:
+        """So many are done by now."""
+        self.shown.update(self.task, completed=done)
+
+
+@contextmanager
+def bar(label: str, total: Callable[[], int] | None, done: int = 0) -> Iterator[Bar]:
+    """While this lasts, a bar. `total` is asked only if somebody watches; None says that no end is known."""
+    watched = total is not None and sys.stderr.isatty()
+    shown = progress.Progress(
+        progress.TextColumn(label),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not watched,
+    )
+    with shown:
+        count = total() if total is not None and watched else None
+        yield Bar(shown, shown.add_task("", total=count, completed=done))
