@@ -132,8 +132,8 @@ def _judge_lines(hypotheses: Path, references: list[Path], lowercase: bool, toke
     metrics = judge_texts(
         predicted, [_lines(path) for path in references], lowercase=lowercase, tokenize=tokenize
     )
-    names = ", ".join(map(str, references))
-    facts = {"hypotheses": str(hypotheses), "test": names, "examples": len(predicted)}
+    names = ", ".join(path.name for path in references)
+    facts = {"hypotheses": str(hypotheses), "test": f"lines of {names}", "examples": len(predicted)}
     _tell(facts, metrics, [], ("", ""))
 
 

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
-from regard.data.example import Example, Pair
-from regard.data.readers import splits, understand
+from regard.data.example import Pair
 from regard.errors import DivergedError, MemoryLimitError, RegardError, UsageError
 from regard.evaluate import paired
 from regard.models import count_parameters
 from regard.run import files
 from regard.run.corpus import Corpus
 from regard.run.device import choose_device
+from regard.run.exam import Exam
 from regard.run.folder import Run
 from regard.run.settings import RunSettings
 from regard.signals import Stopped
@@ -35,34 +34,6 @@ MOST_ASKED = 5_000  # more would not change the order, and beam search takes its
 ANSWERS = "comparison.json"
 
 Tell = Callable[[int, Variant], Listener]  # (its number, the variant that is now trained)
-
-
-@final
-@dataclass(frozen=True)
-class Exam:
-    """What every variant is asked in the end, and where it comes from."""
-
-    name: str
-    examples: tuple[Example, ...]
-
-    @classmethod
-    def of(cls, settings: RunSettings) -> Exam:
-        """A toy's test split, the test files, the test part of a folder; else what was held out."""
-        corpus = Corpus.of(settings.data, settings.task)
-        if corpus.toy is not None:
-            return cls._of(f"test examples of {corpus.toy.name}", corpus.toy.examples("test"))
-        source = splits([Path(path) for path in settings.data.train], settings.task).test
-        if settings.data.test:
-            given = [Path(path) for path in settings.data.test]
-            source = understand(given, settings.task, keep_empty=True)
-        if source is None:
-            return cls._of("held-out examples", corpus.examples("valid"))
-        names = ", ".join(path.name for path in source.paths)
-        return cls._of(f"test examples of {names}", source.examples())
-
-    @classmethod
-    def _of(cls, name: str, examples: Iterator[Example]) -> Exam:
-        return cls(name, tuple(islice(examples, MOST_ASKED)))
 
 
 @final
@@ -82,7 +53,7 @@ def compare(
     _refuse_unlike(variants)
     if (out / "config.toml").exists():
         raise UsageError("this folder is a run", where=str(out), remedy="choose another --out")
-    exam = Exam.of(variants[0].settings)
+    exam = Exam.of(variants[0].settings, MOST_ASKED)
     found = []
     for number, variant in enumerate(variants):
         mark = _mark(variant.settings, exam)
