@@ -13,6 +13,7 @@ from tests.models.zoo import (
     ENCODERS,
     MODELS,
     POINTS,
+    POSITIONS,
     SOURCE,
     TARGET,
     example_of,
@@ -109,3 +110,16 @@ def test_only_a_one_way_encoder_is_blind_to_what_comes(name):
     early = after[:, : SOURCE - 1] == before[:, : SOURCE - 1]
 
     assert early.all() == one_way(name)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("position", POSITIONS)
+def test_only_without_positions_is_a_transformer_blind_to_order(position, norm):
+    """L51: the states of shuffled words are the shuffled states."""
+    name = f"transformer-{norm}-{position}-tag"
+    model, example = model_of(name), example_of(name, lengths=(SOURCE, SOURCE))
+    shuffled = torch.tensor([3, 1, 6, 0, 5, 2, 4])
+    before = example.logits(model)[:, shuffled]
+    after = model(example.source[:, shuffled], example.lengths)
+
+    assert torch.allclose(after, before, atol=1e-5) == (position == "none")

@@ -1,8 +1,9 @@
 """Settings become modules in one place; what cannot be built is refused in words."""
 
 import pytest
+import torch
 
-from regard.attention import Causal, Learned, Sinusoidal, Strided, Window
+from regard.attention import Alibi, Causal, Learned, Rotary, Sinusoidal, Strided, Window
 from regard.errors import UsageError
 from regard.layers import Frames
 from regard.models import (
@@ -71,6 +72,12 @@ def test_a_vocabulary_of_nothing_is_refused():
     )
 
 
+@pytest.mark.parametrize("reader", [TagSettings(), ClassifySettings()])
+def test_labels_of_nothing_are_refused(reader):
+    settings = ModelSettings(encoder=rnn(), reader=reader)
+    assert refused(settings, Sizes(source=11)) == "there is at least one label, not 0\nsizes"
+
+
 def test_scores_that_multiply_neurons_need_equal_widths():
     settings = ModelSettings(encoder=rnn(width=10), reader=rnn_reader(score="dot"))
     assert refused(settings) == (
@@ -127,6 +134,32 @@ def test_settings_of_blocks_reach_the_modules():
     )
     assert reader.decoder.mask == Causal() & Window(2, 2)
     assert isinstance(reader.decoder.embedding.position, Learned)
+
+
+@pytest.mark.parametrize(("position", "kind"), [("alibi", Alibi), ("rotary", Rotary)])
+def test_positions_inside_heads_serve_self_attention_alone(position, kind):
+    settings = ModelSettings(
+        encoder=transformer(position=position), reader=transformer_reader(position=position)
+    )
+    model = build(settings, WORDS)
+    within = [model.encoder.blocks[0].attention, model.reader.blocks[0].attention]
+    for heads, placed in (
+        (within[0], True),
+        (within[1], True),
+        (model.reader.blocks[0].cross, False),
+    ):
+        found = heads.attention.bias if kind is Alibi else heads.position
+        assert isinstance(found, kind) == placed
+
+
+def test_a_pointer_over_places_has_one_more_for_its_stop_sign():
+    settings = ModelSettings(encoder=rnn(), reader=pointer(score="location", max_length=7))
+    model = build(settings, POINTS).eval()
+    inputs = torch.zeros(1, 1, dtype=torch.long)
+
+    assert model(torch.randn(1, 7, 2), None, inputs).shape == (1, 1, 8)
+    with pytest.raises(UsageError, match="the location score has 8 positions"):
+        model(torch.randn(1, 8, 2), None, inputs)
 
 
 def test_only_pre_norm_ends_in_a_norm():

@@ -47,9 +47,10 @@ def test_one_step_is_the_lectures_step():
     assert_close(after.fed, readout)
 
 
-def test_after_looks_with_the_new_state_and_before_with_the_old():
+@pytest.mark.parametrize("name", ["rnn-additive-{}", "rnn-gru-{}-2"])
+def test_after_looks_with_the_new_top_state_and_before_with_the_old(name):
     for looks in ("after", "before"):
-        decoder, state, tokens = begun(f"rnn-additive-{looks}")
+        decoder, state, tokens = begun(name.format(looks))
         with watch(decoder) as seen:
             _, after = decoder.step(state, tokens)
         (aligned,) = seen["attention"]

@@ -116,6 +116,8 @@ def _reader(
             where="model.encoder",
             remedy="add [model.encoder] with kind = 'rnn' or 'transformer'",
         )
+    if isinstance(reader, (TagSettings, ClassifySettings)):
+        _need(sizes.labels, "there is at least one label")
     width = 1 if encoder is None else encoder.width
     match reader:
         case TagSettings():
@@ -206,8 +208,7 @@ def _embedding(
     settings: RnnEncoderSettings | RnnReaderSettings | TransformerSettings,
     shared: nn.Embedding | None = None,
 ) -> Embedding:
-    if vocabulary < 1:
-        raise UsageError(f"a vocabulary has at least one symbol, not {vocabulary}", where="sizes")
+    _need(vocabulary, "a vocabulary has at least one symbol")
     if isinstance(settings, TransformerSettings):
         embedding = Embedding(
             vocabulary,
@@ -222,6 +223,11 @@ def _embedding(
     if shared is not None and shared.weight.shape == embedding.table.weight.shape:
         embedding.table = shared
     return embedding
+
+
+def _need(count: int, what: str) -> None:
+    if count < 1:
+        raise UsageError(f"{what}, not {count}", where="sizes")
 
 
 def _encoder_block(settings: TransformerSettings) -> EncoderBlock:
