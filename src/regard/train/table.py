@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Self, final
+from typing import Any, final
 
 
 @final
@@ -22,7 +22,7 @@ class Row:
     fault: str = ""
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Self:
+    def from_dict(cls, found: Mapping[str, Any]) -> Row:
         """What `asdict` gave."""
         return cls(**{**found, "metrics": tuple(found["metrics"])})
 

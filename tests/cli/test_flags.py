@@ -1,0 +1,38 @@
+"""All flags of all commands are listed in flags.txt: a new one is a decision, not an accident."""
+
+from pathlib import Path
+
+from typer.main import get_command
+
+from regard.cli.main import app
+
+LIST = Path(__file__).parent / "flags.txt"
+
+
+def flags():
+    group = get_command(app)
+    for command in (group, *(group.commands[name] for name in sorted(group.commands))):
+        name = "regard" if command is group else f"regard {command.name}"
+        for parameter in command.params:
+            words = [*parameter.opts, *parameter.secondary_opts]
+            is_option = any(word.startswith("-") for word in words)
+            yield f"{name} {' '.join(words) if is_option else parameter.name.upper()}"
+
+
+def test_flags_are_those_listed():
+    """When this fails and you meant it: write the new list into flags.txt, and into CHANGELOG.md."""
+    assert list(flags()) == LIST.read_text("utf-8").splitlines()
+
+
+def test_every_command_speaks_json():
+    named = {line.split()[1] for line in flags() if not line.split()[1].startswith("-")}
+    spoken = {line.split()[1] for line in flags() if line.endswith(" --json")}
+    assert named == spoken
+
+
+def test_every_flag_is_explained():
+    group = get_command(app)
+    for command in group.commands.values():
+        assert command.help
+        for parameter in command.params:
+            assert parameter.help, f"{command.name} {parameter.name}"

@@ -1,0 +1,81 @@
+"""`regard look`: the map in the terminal, and all of it as JSON."""
+
+import numpy as np
+import pytest
+
+from regard.run.folder import Run
+from tests.cli.tiny import TINY
+
+
+@pytest.fixture(scope="module")
+def transformer(tmp_path_factory):
+    from regard.cli.main import status
+
+    folder = tmp_path_factory.mktemp("runs") / "blocks"
+    small = [f"--set=model.{side}.heads=2" for side in ("encoder", "reader")]
+    small += [f"--set=model.{side}.layers=1" for side in ("encoder", "reader")]
+    arguments = ["train", "--toy", "copy", "-p", "vaswani2017-tiny", "-o", str(folder)]
+    assert status([*arguments, *TINY, *small]) == 0
+    return folder
+
+
+def test_json_holds_every_site_by_its_axes(transformer, tell_json):
+    code, answer = tell_json("look", transformer, "a b c")
+    assert code == 0
+    assert answer["text"] == "a b c"
+    assert answer["axes"]["source"] == ["▁a", "▁b", "▁c", "</s>"]
+    assert len(answer["sites"]) == 3  # encoder, decoder, and from one to the other
+    for site in answer["sites"]:
+        weights = np.array(site["weights"])
+        rows, columns = (len(answer["axes"][site[side]]) for side in ("queries", "keys"))
+        assert weights.shape == (2, rows, columns)
+        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+
+
+def test_the_map_faces_the_source(transformer, tell):
+    code, out, err = tell("look", transformer, "a b c")
+    assert code == 0
+    assert out.startswith("a b c  ->  ")
+    assert "reader.blocks.0.cross" in out
+    assert "mean of 2 heads" in out
+    assert "other sites: encoder" in err
+
+
+def test_one_head_and_all_heads(transformer, tell):
+    assert "head 1" in tell("look", transformer, "a b", "--head", 1)[1]
+    _, out, _ = tell("look", transformer, "a b", "--all-heads")
+    assert "head 0" in out
+    assert "head 1" in out
+
+
+def test_a_site_by_its_name(transformer, tell, tell_json):
+    path = tell_json("look", transformer, "a b")[1]["sites"][0]["path"]
+    assert path in tell("look", transformer, "a b", "--site", path)[1]
+    code, _, err = tell("look", transformer, "a b", "--site", "nowhere")
+    assert code == 2
+    assert path in err
+
+
+def test_a_head_that_is_not_there(transformer, tell):
+    code, out, err = tell("look", transformer, "a b", "--head", 2)
+    assert (code, out) == (2, "")
+    assert "choose 0 to 1" in err
+
+
+def test_without_a_text_the_run_shows_one_of_its_own(trained, tell_json):
+    question, _ = Run.open(trained).probes()[0]
+    assert tell_json("look", trained)[1]["text"] == question
+
+
+def test_nothing_is_looked_at_where_there_is_nothing(trained, tell):
+    assert tell("look", trained, "")[0] == 0
+
+
+def test_beam(trained, tell_json):
+    assert tell_json("look", trained, "a b", "--beam", 3)[0] == 0
+    assert tell_json("look", trained, "a b", "--beam", 0)[0] == 2
+
+
+def test_no_run(tmp_path, tell_json):
+    code, answer = tell_json("look", tmp_path, "a")
+    assert (code, answer["error"]) == (4, "ModelFileError")

@@ -1,0 +1,89 @@
+"""`regard train`: from data to a run folder, and on from there."""
+
+import json
+import signal
+
+import pytest
+
+from regard.run.folder import Run
+from regard.train import Outcome
+from tests.cli.tiny import TINY
+
+
+def test_a_run_holds_all_that_a_model_is(trained):
+    names = {path.name for path in trained.iterdir()}
+    assert names >= {
+        "config.toml",
+        "tokenizer.json",
+        "model.safetensors",
+        "metrics.jsonl",
+        "README.md",
+    }
+    assert Run.open(trained).settings.train.steps == 2
+
+
+def test_the_folder_alone_goes_on(run, tell):
+    assert tell("train", run, "--set", "train.steps=3")[0] == 0
+    assert [e["step"] for e in Run.open(run).recorded("metrics") if e["kind"] == "valid"] == [2, 3]
+
+
+def test_a_finished_run_is_left_as_it_is(run, tell):
+    before = (run / "model.safetensors").read_bytes()
+    assert tell("train", run)[0] == 0
+    assert (run / "model.safetensors").read_bytes() == before
+
+
+def test_other_settings_are_refused(run, tell_json):
+    code, answer = tell_json("train", run, "--set", "model.reader.width=16")
+    assert code == 8
+    assert "model.reader.width: 8 -> 16" in answer["what"]
+
+
+def test_events_are_one_json_object_a_line(tmp_path, tell):
+    folder = tmp_path / "run"
+    code, out, err = tell(
+        "train", "--toy", "copy", "-p", "luong2015-dot", "-o", folder, *TINY, "--json"
+    )
+    assert (code, err) == (0, "")
+    events = [json.loads(line) for line in out.splitlines()]
+    assert {event["kind"] for event in events} >= {
+        "preparing",
+        "began",
+        "train",
+        "valid",
+        "finished",
+    }
+
+
+def test_one_cannot_learn_from_a_toy_and_files(tmp_path, tell_json):
+    file = tmp_path / "lines.txt"
+    file.write_text("one\n")
+    code, answer = tell_json("train", file, "--toy", "copy")
+    assert (code, answer["where"]) == (2, "--toy")
+
+
+def test_nothing_to_learn_from(tell_json):
+    code, answer = tell_json("train")
+    assert (code, answer["what"]) == (2, "there is nothing to learn from")
+
+
+@pytest.mark.parametrize(("word", "code"), [("stop", 3), ("skip", 0)])
+def test_a_line_that_is_not_utf8_stops_or_is_skipped(word, code, tmp_path, tell):
+    good = b"".join(b"word %d\tother %d\n" % (n, n) for n in range(200))
+    file, folder = tmp_path / "pairs.tsv", tmp_path / "run"
+    file.write_bytes(good + b"\xff\tbad\n")
+    found = tell("train", file, "-p", "luong2015-dot", "-o", folder, "--on-bad-utf8", word, *TINY)
+    assert found[0] == code
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_clean_stop_tells_its_signal(number, tmp_path, monkeypatch, tell):
+    outcome = Outcome(1, "asked to stop", 0, 1.0, signal=number)
+    monkeypatch.setattr("regard.train.train", lambda *_: outcome)
+    assert tell("train", "--toy", "copy", "-o", tmp_path)[0] == 128 + number
+
+
+def test_a_folder_that_cannot_be_made(tmp_path, tell):
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    assert tell("train", "-p", "demo", "-o", file / "run", *TINY)[0] == 5
