@@ -32,6 +32,8 @@ EIGHT_BIT = (17, 18, 60, 243, 245, 247, 143, 185, 227)
 BLOCKS = " ▁▂▃▄▅▆▇█"
 ASCII = " .:-=+*#%@"
 STEPS = 256
+WHITE, BLACK = 231, 16  # of the 256 colours: no theme changes them, as it may the first sixteen
+LIGHT = (0.2126, 0.7152, 0.0722)  # shares of red, green and blue in luminance
 
 Medium = Literal["true colour", "256 colours", "blocks", "ascii"]
 
@@ -94,5 +96,12 @@ def _style(medium: Medium, step: int) -> Style:
         background = Color.from_rgb(*cividis(share))
     else:
         background = Color.from_ansi(EIGHT_BIT[round(share * (len(EIGHT_BIT) - 1))])
-    # Numbers on the map: white as far as the middle of the lightness, black beyond.
-    return Style(color=Color.from_ansi(231 if share < 0.5 else 16), bgcolor=background)
+    # Black and white stand out equally from a luminance of 0.18, and from any other one of them more.
+    is_dark = _luminance(tuple(background.get_truecolor())) < 0.18
+    return Style(color=Color.from_ansi(WHITE if is_dark else BLACK), bgcolor=background)
+
+
+def _luminance(colour: tuple[int, ...]) -> float:
+    """Relative luminance of sRGB, as WCAG measures contrast with."""
+    linear = ((part / 255 + 0.055) / 1.055 for part in colour)
+    return sum(share * part**2.4 for share, part in zip(LIGHT, linear, strict=True))

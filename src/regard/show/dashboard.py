@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import final
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.measure import Measurement
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -75,25 +75,23 @@ class Dashboard:
 
     moment: Moment
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        width, height = options.max_width, console.height
-        top = Group(*self._top(width))
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        top = Group(*self._top(options.max_width))
         yield top
+        left = console.height - _lines(console, options, top)
         numbers = [part for part in (loss_curve(self.moment), scores(self.moment)) if part]
         if self.moment.sight is None:
-            yield Group(*numbers)
+            yield Group(*_fitting(numbers, left, console, options))
             return
-        left = height - _lines(console, options, top)
         drawn = _map(self.moment.sight, console, options, left)
-        beside = width - GAP - Measurement.get(console, options, drawn).maximum
+        beside = options.max_width - GAP - Measurement.get(console, options, drawn).maximum
         if all(Measurement.get(console, options, one).maximum <= beside for one in numbers):
-            yield _side_by_side(Group(*numbers), drawn)
-            return
-        yield drawn
-        left -= _lines(console, options, drawn)
-        while numbers and _lines(console, options, Group(*numbers)) >= left:
-            numbers.pop(0)
-        yield Group(Text(), *numbers)
+            yield _side_by_side(Group(*_fitting(numbers, left, console, options)), drawn)
+        else:
+            left -= _lines(console, options, drawn) + 1
+            yield Group(drawn, Text(), *_fitting(numbers, left, console, options))
 
     def _top(self, width: int) -> Iterator[RenderableType]:
         """Two lines that say how far, and the watched sentence."""
@@ -196,6 +194,15 @@ def _map(sight: Sight, console: Console, options: ConsoleOptions, left: int) -> 
     if fitting < FEWEST_ROWS:
         return Text("a taller window shows where it looks", style="dim")
     return heatmap.sight(sight, title=TITLE, top=1.0, wrap=False, most_rows=fitting)
+
+
+def _fitting(
+    parts: list[RenderableType], left: int, console: Console, options: ConsoleOptions
+) -> list[RenderableType]:
+    """The last parts, as many as the lines that are left can hold."""
+    while parts and _lines(console, options, Group(*parts)) > left:
+        parts = parts[1:]
+    return parts
 
 
 def _lines(console: Console, options: ConsoleOptions, part: RenderableType) -> int:

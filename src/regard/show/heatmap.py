@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 from jaxtyping import Float
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.measure import Measurement
 from rich.segment import Segment
 from rich.style import Style
@@ -47,7 +47,7 @@ class HeatMap:
     wrap: bool
     most_rows: int | None
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         paint = Paint.of(console, options)
         for line in self._lines(paint, options.max_width):
             for text, style, _ in line:

@@ -7,8 +7,9 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from io import TextIOBase
 from types import TracebackType
-from typing import Any, TextIO, final
+from typing import Any, final
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -151,7 +152,7 @@ class TrainingProgress(Listener):
 class JsonProgress(Listener):
     """One object a line, flushed as it comes."""
 
-    def __init__(self, file: TextIO | None = None) -> None:
+    def __init__(self, file: TextIOBase | None = None) -> None:
         self._file = file
         self._prepared = ""
         self._probes: list[tuple[str, str]] = []

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 BAR = 10  # cells of a probability of 1
 ALTERNATIVES = 5
-SHOWN = 80  # cells of an example
+SHOWN = 160  # cells of one side of an example
+NAME = 1  # the column of a comparison that may wrap
 FINISH = {
     "length": "cut off at the greatest length",
     "numerics": "given up: the model's numbers are not finite",
@@ -42,8 +44,9 @@ def data_report(report: Report) -> RenderableType:
     parts: list[RenderableType] = [sources]
     if report.rows:
         rows = _grid()
-        for row in report.rows:
-            rows.add_row(*(_text(shortened(one_line(part), SHOWN)) for part in _sides(row)))
+        for number, row in enumerate(report.rows, 1):
+            question, *answers = (_text(shortened(one_line(side), SHOWN)) for side in _sides(row))
+            rows.add_row(_faint(str(number)), Group(question, *answers))
         parts += [Text(), rows]
     if report.warnings:
         warnings = _grid()
@@ -54,17 +57,17 @@ def data_report(report: Report) -> RenderableType:
 
 
 def metric_table(metrics: Sequence[Metric], title: str = "") -> RenderableType:
-    """Scores with their intervals, and how each was made."""
+    """Scores with their intervals, and below them how each was made."""
     table = _table(title)
     table.add_column("")
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("95% interval", no_wrap=True)
-    table.add_column("signature", style="dim", overflow="fold")
     for metric in metrics:
         ends = "" if metric.interval is None else "{:.1f} to {:.1f}".format(*metric.interval)
         value = f"{metric.value:.2f}" if math.isfinite(metric.value) else "undefined"
-        table.add_row(_text(metric.name), value, ends, _text(metric.signature))
-    return table
+        table.add_row(_text(metric.name), value, ends)
+    signatures = (_faint(f"{metric.name}: {metric.signature}") for metric in metrics)
+    return Group(table, Text(), *signatures)
 
 
 def comparison_table(table: compared.Table) -> RenderableType:
@@ -72,15 +75,12 @@ def comparison_table(table: compared.Table) -> RenderableType:
     headings, *cells = table.cells()
     shown = _table()
     for number, heading in enumerate(headings):
-        shown.add_column(heading, justify="left" if number < 2 else "right", no_wrap=number != 1)
+        least = max(cell_len(line[number]) for line in cells) if number != NAME else None
+        side: Literal["left", "right"] = "left" if number <= NAME else "right"
+        shown.add_column(heading, justify=side, min_width=least, overflow="fold")
     for row, line in zip(table.rows, cells, strict=True):
-        kept = line[:2] if row.fault else line
-        shown.add_row(*map(_text, kept), style="bold" if row.name == table.best else "")
-    faults = (
-        Text(f"✗ {one_line(row.name)}: {one_line(row.fault)}") for row in table.rows if row.fault
-    )
-    notes = (_faint(note) for note in table.notes())
-    return Group(shown, Text(), *faults, *notes)
+        shown.add_row(*map(_text, line), style="bold" if row.name == table.best else "")
+    return Group(shown, Text(), *(_faint(note) for note in table.notes()))
 
 
 def verdict(comparison: Comparison, names: tuple[str, str]) -> RenderableType:
@@ -148,7 +148,7 @@ def bar(share: float, width: int) -> str:
 
 
 def _sides(example: Example) -> tuple[str, ...]:
-    """What stands in columns: input, and output where there is one."""
+    """What stands line below line: input, and output where there is one."""
     match example:
         case Pair(source, target):
             return source, target
@@ -170,7 +170,7 @@ def _grid() -> Table:
 def _table(title: str = "") -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), title_justify="left", header_style="dim")
     if title:
-        table.title, table.title_style = _text(title), "bold"
+        table.title = Text(one_line(title), style="bold")
     return table
 
 
