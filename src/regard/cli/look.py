@@ -11,12 +11,13 @@ from regard.cli import output
 from regard.cli.main import app
 
 if TYPE_CHECKING:
+    from regard.run.folder import Run
     from regard.tasks import Sight
 
 
 @app.command()
 def look(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder, or a zip archive of one.")],
     text: Annotated[
         str | None,
         typer.Argument(help="What to answer; without it, a held-out example of the run."),
@@ -36,28 +37,25 @@ def look(
     are those of the answer that search chose.
     """
     output.speak_json(as_json)
-    from regard.run.folder import Run
-    from regard.tasks import look as look_into
+    from regard.run.predictor import Predictor
 
-    opened = Run.open(run)
-    if text is None:
-        text = _first_question(opened.probes(), run)
-    settings = opened.settings.decode
-    if beam is not None:
-        settings = settings.model_copy(update={"beam": beam, "top_beams": 1})
-    sight = look_into(opened.task, opened.load_model(), text, settings)
+    predictor = Predictor.load(run, "cpu", note=output.say)
+    text = _own_question(predictor.run) if text is None else text
+    sight = predictor.look(text, beam=beam)
     if as_json:
         output.answer(_plain(text, sight))
     else:
         _show(sight, text, site, head, all_heads, numbers)
 
 
-def _first_question(probes: list[tuple[str, str]], run: Path) -> str:
+def _own_question(run: Run) -> str:
     from regard.errors import UsageError
 
-    if not probes:
-        raise UsageError("this run kept no examples", where=str(run), remedy="give a text")
-    return probes[0][0]
+    try:
+        return run.probes()[0][0]
+    except (FileNotFoundError, IndexError):
+        where = str(run.folder)
+        raise UsageError("this run kept no examples", where, "give a text to answer") from None
 
 
 def _plain(text: str, sight: Sight) -> dict[str, Any]:

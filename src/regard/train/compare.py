@@ -13,18 +13,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, final
 
-from regard.data.example import Pair
+from regard.data.example import Line
 from regard.errors import DivergedError, MemoryLimitError, RegardError, UsageError
-from regard.evaluate import paired
 from regard.models import count_parameters
 from regard.run import files
 from regard.run.corpus import Corpus
-from regard.run.device import choose_device
-from regard.run.exam import Exam
+from regard.run.exam import Exam, perplexity
+from regard.run.exam import compare as paired
 from regard.run.folder import Run
+from regard.run.predictor import Predictor
 from regard.run.settings import RunSettings
 from regard.signals import Stopped
 from regard.strict_json import loads
+from regard.tasks import Language, Task
 from regard.train import train
 from regard.train.events import Listener
 from regard.train.table import Row, Table, best_of
@@ -66,7 +67,8 @@ def compare(
         found.append(judged)
     if all(judged.fault for judged in found):
         raise found[0].fault  # type: ignore[misc]
-    table = _table(found, variants[0].settings.task, exam)
+    done = next(judged.row.name for judged in found if judged.fault is None)
+    table = _table(found, Run.open(out / done).task, exam)
     files.write_atomic(out / "table.json", json.dumps(table.as_dict(), indent=1).encode())
     files.write_atomic(out / "table.md", table.markdown().encode())
     return table
@@ -78,22 +80,26 @@ def _judge(folder: Path, variant: Variant, exam: Exam, device: str, listener: Li
         outcome = train(folder, variant.settings, listener, device)
         if outcome.signal is not None:
             raise Stopped(outcome.signal)
-        return _asked(Run.open(folder), variant.name, exam, device)
+        return _asked(folder, exam, device, listener)
     except (DivergedError, MemoryLimitError) as fault:
         return Judged(Row(variant.name, fault=fault.what), fault=fault)
 
 
-def _asked(run: Run, name: str, exam: Exam, device: str) -> Judged:
+def _asked(folder: Path, exam: Exam, device: str, listener: Listener) -> Judged:
     """The model's answers, by the search its settings name, and what they are worth."""
-    model, task = run.load_model(choose_device(device)), run.task
-    questions = [task.question(example) for example in exam.examples]
-    answers = [one.text for one in task.predict(model, questions, run.settings.decode)]
-    metrics = task.judge(answers, [task.answer(example) for example in exam.examples])
+    predictor = Predictor.load(folder, device, note=listener.noted)
+    run, task = predictor.run, predictor.run.task
+    found = predictor.predict(exam.questions(task), truncate=True)
+    answers = [one.text for one in found]
+    metrics = task.judge(answers, exam.answers(task))
+    if isinstance(task, Language):
+        lines = [example for example in exam.examples if isinstance(example, Line)]
+        metrics.insert(0, perplexity(task, predictor.model, lines))
     entries = run.recorded("metrics")
     best = [entry for entry in entries if entry["kind"] == "valid" and entry["is_best"]][-1]
     row = Row(
-        name,
-        parameters=count_parameters(model),
+        folder.name,
+        parameters=count_parameters(predictor.model),
         best_step=best["step"],
         loss=best["loss"],
         metrics=tuple(metric.as_dict() for metric in metrics),
@@ -135,15 +141,15 @@ def _known(folder: Path, mark: str) -> Judged | None:
         return None
 
 
-def _table(found: Sequence[Judged], task: str, exam: Exam) -> Table:
+def _table(found: Sequence[Judged], task: Task, exam: Exam) -> Table:
     rows = tuple(judged.row for judged in found)
-    best = best_of(rows, by_loss=task == "language")
+    best = best_of(rows)
     winner = next(judged for judged in found if judged.row.name == best)
     chances: dict[str, float] = {}
-    references = [example.target for example in exam.examples if isinstance(example, Pair)]
     for judged in found:
-        if references and judged.answers and judged is not winner:
-            luck = paired(judged.answers, winner.answers, references)
+        # A language model is ranked by its perplexity, which no answer shows.
+        if judged.answers and judged is not winner and not isinstance(task, Language):
+            luck, *_ = paired(task, judged.answers, winner.answers, exam.answers(task))
             chances[judged.row.name] = luck.p_value
     return Table(exam.name, len(exam.examples), best, rows, chances)
 

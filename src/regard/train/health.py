@@ -11,6 +11,7 @@ from regard.errors import RegardError
 from regard.models import Model, count_parameters
 from regard.run import weights
 from regard.run.folder import Run
+from regard.run.predictor import Predictor
 from regard.tasks import Prediction
 from regard.train.finding import Finding
 
@@ -108,7 +109,8 @@ def _answers(run: Run, model: Model) -> Iterator[Finding]:
         return
     probes = run.probes()[: max(ASKED, run.settings.train.evaluate_examples)]
     greedy = run.settings.decode.model_copy(update={"beam": 1, "top_beams": 1, "sample": False})
-    found = run.task.predict(model, [question for question, _ in probes], greedy)
+    predictor = Predictor(run, model, note=lambda _note: None)
+    found = predictor.predict([q for q, _ in probes], decode=greedy, truncate=True)
     yield _one_answer(found, [answer for _, answer in probes])
     yield _endings(found)
     yield from _found_again(run, found, [answer for _, answer in probes])

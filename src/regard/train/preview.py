@@ -67,7 +67,7 @@ def preview(settings: RunSettings, report: Report | None = None) -> Preview:
         waste=plan.waste,
         batches=batches,
         steps_an_epoch=steps,
-        epochs=min(epochs, settings.train.epochs or epochs),
+        epochs=min(epochs, float(settings.train.epochs or epochs)),
     )
 
 

@@ -26,18 +26,18 @@ class Row:
         """What `asdict` gave."""
         return cls(**{**found, "metrics": tuple(found["metrics"])})
 
-    def rank(self, by_loss: bool) -> tuple[float, float]:
+    @property
+    def rank(self) -> tuple[float, float]:
         """Smaller is better: by the first metric, then by the loss."""
-        first = self.metrics[0] if self.metrics and not by_loss else None
-        if first is None or first["value"] is None:
-            return (0.0 if by_loss else math.inf, self.loss)
+        first = self.metrics[0]
+        if first["value"] is None:
+            return math.inf, self.loss
         return (-first["value"] if first["higher_is_better"] else first["value"], self.loss)
 
 
-def best_of(rows: Sequence[Row], *, by_loss: bool) -> str | None:
-    """The name of the best row, if one finished."""
-    finished = [row for row in rows if not row.fault]
-    return min(finished, key=lambda row: row.rank(by_loss)).name if finished else None
+def best_of(rows: Sequence[Row]) -> str:
+    """The name of the best row that finished."""
+    return min((row for row in rows if not row.fault), key=lambda row: row.rank).name
 
 
 @final
@@ -47,7 +47,7 @@ class Table:
 
     test: str
     count: int
-    best: str | None
+    best: str
     rows: tuple[Row, ...]
     chances: Mapping[str, float]
 
@@ -80,7 +80,7 @@ class Table:
         yield f"{self.count:,} {self.test}; ★ is the best."
         if self.chances:
             yield (
-                "p: how often chance alone would set a model as far behind the best (paired bootstrap); "
+                "p: how often chance alone would set a model as far behind the best (a paired test); "
                 "above 0.05 it may well be luck."
             )
         yield from (f"{row.name}: {row.fault}" for row in self.rows if row.fault)
