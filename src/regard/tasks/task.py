@@ -127,8 +127,9 @@ class Task(ABC):
 
 def summed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Float[Tensor, ""]:
     """-log p of each target, with `smoothing` of the mass spread over all symbols (Szegedy 2016)."""
+    logits = logits if logits.dtype == torch.float64 else logits.float()
     return F.cross_entropy(
-        logits.flatten(0, -2).float(),
+        logits.flatten(0, -2),
         targets.flatten(),
         ignore_index=IGNORE,
         reduction="sum",

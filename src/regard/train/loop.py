@@ -72,8 +72,7 @@ class Trainer:
         start, a_step = self.progress.position, self.settings.accumulate
         with closing(self.feed.turns(start, a_step, self.settings.workers)) as turns:
             while reason is None:
-                stop = self._advance(next(turns))
-                reason = ASKED if stop else self._regular()
+                reason = self._regular(self._advance(next(turns)))
         if reason != ASKED and not self._finish():
             reason = ASKED
         self._save_unless_saved()
@@ -139,13 +138,13 @@ class Trainer:
             self.run.record("metrics", entry)
             self.listener.noted(note)
 
-    def _regular(self) -> str | None:
+    def _regular(self, stop: bool) -> str | None:
         """What happens every so many steps. Why training is over, if it is."""
         step = self.progress.step
         if step % self.settings.log_every == 0 or step == 1:
             self._tell()
         due = step % self.settings.evaluate_every == 0
-        if due and not self._evaluate_unless_stopped():
+        if stop or (due and not self._evaluate_unless_stopped()):
             return ASKED
         if step % self.settings.checkpoint_every == 0:
             self._save()
