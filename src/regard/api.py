@@ -30,10 +30,11 @@ def load(
     device: str = "auto",
     *,
     precision: Precision = "float32",
+    strict: bool = False,
     note: Note | None = None,
 ) -> Predictor:
     """A trained model, from its run folder or a zip archive of it, ready to answer."""
-    return Predictor.load(path, device, precision=precision, note=note)
+    return Predictor.load(path, device, precision=precision, strict=strict, note=note)
 
 
 def train(

@@ -76,6 +76,9 @@ def predict(
     ] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
     precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="One thread: scores equal to the last bit.")
+    ] = False,
     batch_tokens: Annotated[int, typer.Option(min=8, help="Symbols in a batch.")] = 4096,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
@@ -87,7 +90,7 @@ def predict(
     from regard.run.stream import Form, Shard, Stream, skip, write_out
 
     share, form = Shard.parse(shard), Form(n_best, scores, as_json)
-    predictor = _loaded(run, device, precision, batch_tokens)
+    predictor = _loaded(run, device, precision, batch_tokens, strict)
     _check_name(context.info_name or "predict", predictor)
     choices = {
         "beam": beam,
@@ -117,7 +120,7 @@ def predict(
             shown.at(done)
 
 
-def _loaded(run: Path, device: str, precision: str, batch_tokens: int) -> Predictor:
+def _loaded(run: Path, device: str, precision: str, batch_tokens: int, strict: bool) -> Predictor:
     from regard.errors import UsageError
     from regard.run.predictor import Predictor
 
@@ -128,6 +131,7 @@ def _loaded(run: Path, device: str, precision: str, batch_tokens: int) -> Predic
         device,
         precision=precision,  # type: ignore[arg-type]
         batch_tokens=batch_tokens,
+        strict=strict,
         note=_note,
     )
 

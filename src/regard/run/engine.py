@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Literal, final
@@ -33,6 +33,7 @@ class Engine:
     model: Model
     precision: Precision
     batch_tokens: int
+    strict: bool
     note: Note
 
     def answer(
@@ -106,10 +107,17 @@ class Engine:
             if device_of(self.model).type == "cuda":
                 torch.cuda.empty_cache()
 
-    def _computing(self, precision: Precision) -> contextlib.AbstractContextManager[Any]:
-        if precision == "float32":
-            return contextlib.nullcontext()
-        return torch.autocast(device_of(self.model).type, dtype=torch.bfloat16)
+    @contextlib.contextmanager
+    def _computing(self, precision: Precision) -> Iterator[None]:
+        """In this precision; strictly, by one thread, since how threads share a product depends on its size."""
+        threads = torch.get_num_threads()
+        reduced = precision == "bfloat16"
+        with torch.autocast(device_of(self.model).type, dtype=torch.bfloat16, enabled=reduced):
+            try:
+                torch.set_num_threads(1 if self.strict else threads)
+                yield
+            finally:
+                torch.set_num_threads(threads)
 
 
 @final

@@ -47,8 +47,8 @@ EMPTY = Prediction("")
 class Predictor:
     """What `regard.load` gives. One text in gives one answer; a list of texts gives a list of answers.
 
-    An answer depends on its text alone: the same text has the same answer, to the last bit of its score,
-    alone or in any batch. `note` hears of anything done otherwise than asked; without it, Python warns.
+    An answer depends on its text alone, whatever else is in the batch: `strict` makes it so to the last bit of
+    its score, by one thread on a CPU. `note` hears of anything done otherwise than asked; else Python warns.
     """
 
     def __init__(
@@ -58,11 +58,12 @@ class Predictor:
         *,
         precision: Precision = "float32",
         batch_tokens: int = BATCH_TOKENS,
+        strict: bool = False,
         note: Note | None = None,
     ) -> None:
         self.run, self.model = run, model
         self.room = Room.of(run.settings.model)
-        self.engine = Engine(run.task, model, precision, batch_tokens, note or _warn)
+        self.engine = Engine(run.task, model, precision, batch_tokens, strict, note or _warn)
 
     @classmethod
     def load(
@@ -72,6 +73,7 @@ class Predictor:
         *,
         precision: Precision = "float32",
         batch_tokens: int = BATCH_TOKENS,
+        strict: bool = False,
         note: Note | None = None,
     ) -> Predictor:
         """The model of a run folder, or of one packed into a zip archive."""
@@ -79,7 +81,9 @@ class Predictor:
         with folder_of(Path(path)) as folder:
             run = Run.open(folder)
             model = run.load_model(place)
-        return cls(run, model, precision=precision, batch_tokens=batch_tokens, note=note)
+        return cls(
+            run, model, precision=precision, batch_tokens=batch_tokens, strict=strict, note=note
+        )
 
     @property
     def task(self) -> TaskName:
@@ -229,23 +233,25 @@ class Predictor:
 
     def fitting(self, texts: Sequence[str], *, truncate: bool = False) -> list[str]:
         """The texts, when the model can read all of each; longer ones are refused, or cut and noted (D6)."""
-        most = self.limit
+        read, most = list(texts), self.limit
         if most is None:
-            return list(texts)
-        return [self._fitted(text, most, n, truncate) for n, text in enumerate(texts, start=1)]
-
-    def _fitted(self, text: str, most: int, number: int, truncate: bool) -> str:
-        length = count(self.run.task, text)
-        if length <= most:
-            return text
-        if not truncate:
+            return read
+        lengths = [count(self.run.task, text) for text in texts]
+        long = [place for place, length in enumerate(lengths) if length > most]
+        if long and not truncate:
             raise DataError(
-                f"a text has {length:,} symbols, and this model reads at most {most:,}",
-                where=f"text {number:,}",
+                f"a text has {lengths[long[0]]:,} symbols, and this model reads at most {most:,}",
+                where=f"text {long[0] + 1:,}",
                 remedy="shorten it, or let its end be cut off: truncate=True, --truncate",
             )
-        self.engine.note(f"text {number:,} was cut: {length:,} symbols, and {most:,} can be read")
-        return cut(text, lambda part: count(self.run.task, part) <= most)
+        for place in long:
+            read[place] = cut(texts[place], lambda part: count(self.run.task, part) <= most)
+        if long:
+            self.engine.note(
+                f"{len(long):,} of {len(read):,} texts were cut: "
+                f"they had up to {max(lengths):,} symbols, and this model reads {most:,}"
+            )
+        return read
 
     def _shares(
         self, asked: Sequence[int], read: Sequence[str], settings: DecodeSettings
