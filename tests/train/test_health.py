@@ -34,13 +34,13 @@ def found(folder):
     return {finding.name: finding for finding in health(folder)}
 
 
-def wrong(folder):
-    return [finding.name for finding in health(folder) if finding.state == "wrong"]
+def wrong(findings):
+    return [name for name, finding in findings.items() if finding.state == "wrong"]
 
 
 def test_nothing_is_wrong_with_a_sound_run(sound):
     findings = found(sound)
-    assert wrong(sound) == []
+    assert wrong(findings) == []
     assert set(findings) >= {"checkpoints", "learning", "model", "different answers", "endings"}
     assert findings["recorded scores"].state == "right"
 
@@ -56,27 +56,29 @@ def test_a_flipped_bit_in_a_checkpoint(run):
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
-    assert wrong(run) == ["checkpoints"]
-    assert found(run)["checkpoints"].told.startswith("1 of 2 are damaged: step ")
+    findings = found(run)
+    assert wrong(findings) == ["checkpoints"]
+    assert findings["checkpoints"].told.startswith("1 of 2 are damaged: step ")
 
 
 def test_a_model_cut_short(run):
     path = run / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-8])
-    assert wrong(run) == ["model"]
+    assert wrong(found(run)) == ["model"]
 
 
 def test_settings_of_another_model(run):
     path = run / "config.toml"
     path.write_text(path.read_text().replace("width = 8", "width = 16"))
-    assert {"checkpoints", "model"} <= set(wrong(run))
+    assert {"checkpoints", "model"} <= set(wrong(found(run)))
 
 
 def test_a_run_without_its_training_data_can_still_be_looked_at(run):
     shutil.rmtree(run / "data")
     shutil.rmtree(run / "checkpoints")
-    assert wrong(run) == []
-    assert found(run)["answers"].state == found(run)["checkpoints"].state == "note"
+    findings = found(run)
+    assert wrong(findings) == []
+    assert findings["answers"].state == findings["checkpoints"].state == "note"
 
 
 def test_one_answer_for_all_is_found(run):
@@ -84,8 +86,9 @@ def test_one_answer_for_all_is_found(run):
     path = run / "model.safetensors"
     nothing = {name: torch.zeros_like(value) for name, value in weights.read(path).items()}
     Run.open(run).save_model(nothing)
-    assert {"different answers", "recorded scores"} <= set(wrong(run))
-    assert "does not read its input" in found(run)["different answers"].remedy
+    findings = found(run)
+    assert {"different answers", "recorded scores"} <= set(wrong(findings))
+    assert "does not read its input" in findings["different answers"].remedy
 
 
 @pytest.mark.parametrize(
@@ -99,8 +102,9 @@ def test_answers_without_beginning_or_end(run, answer, told, monkeypatch):
     monkeypatch.setattr(
         Translate, "predict", lambda _self, _model, texts, *_, **__: [answer] * len(texts)
     )
-    assert "endings" in wrong(run)
-    assert found(run)["endings"].told.startswith(told)
+    findings = found(run)
+    assert "endings" in wrong(findings)
+    assert findings["endings"].told.startswith(told)
 
 
 def curve(run, train, valid):
