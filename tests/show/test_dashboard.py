@@ -6,7 +6,8 @@ import pytest
 from rich.cells import cell_len
 
 from regard.evaluate import Metric
-from regard.show.dashboard import Dashboard, Moment, duration
+from regard.show.dashboard import Dashboard
+from regard.show.moment import Moment
 from regard.tasks import Prediction, Sight
 from regard.tasks.look import Site
 from regard.train.events import Evaluated, Stepped
@@ -86,17 +87,3 @@ def test_the_map_stands_beside_the_numbers_where_there_is_room(printed, moment):
 
 def test_a_low_window_says_that_it_is(printed, moment):
     assert "a taller window shows where it looks" in printed(Dashboard(moment), height=12)
-
-
-def test_time_left_is_a_bound_where_training_may_end_early(moment):
-    assert replace(moment, bounded=True).time_left() == "at most 2:20 left"
-    assert replace(moment, report=stepped(100, 65.0)).time_left() == "done in 1:05"
-    assert replace(moment, report=stepped(10)).time_left() == ""
-    assert replace(moment, report=None).time_left() == ""
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"), [(0.4, "0:00"), (7, "0:07"), (725.2, "12:05"), (10_800, "3:00:00")]
-)
-def test_a_duration_is_hours_minutes_and_seconds(seconds, shown):
-    assert duration(float(seconds)) == shown

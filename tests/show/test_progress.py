@@ -7,7 +7,7 @@ from contextlib import suppress
 from rich.console import Console
 
 from regard.evaluate import Metric
-from regard.show.progress import JsonProgress, TrainingProgress, machine
+from regard.show.progress import JsonProgress, TrainingProgress
 from regard.train import train
 from regard.train.events import Evaluated, Outcome, Stepped
 
@@ -94,6 +94,16 @@ def test_without_colour_a_terminal_gets_none(run, sight):
     assert codes <= {"0", "1", "2"}
 
 
+def test_pictures_are_half_a_second_apart(run):
+    console = terminal()
+    with TrainingProgress(console) as progress:
+        progress.began(run, FACTS)
+        for step in range(1, 30):
+            progress.stepped(Stepped(step, 0, 1.0, 0.001, 1.0, 900.0, 0.125 * step))
+    drawn = re.findall(r"step (\d+) of 30", console.file.getvalue())
+    assert list(dict.fromkeys(map(int, drawn))) == [0, *range(1, 30, 4)]
+
+
 def test_a_fault_leaves_the_terminal_in_order(run):
     console = terminal()
     with suppress(ZeroDivisionError), TrainingProgress(console) as progress:
@@ -126,11 +136,6 @@ def test_json_is_an_object_a_line(run, sight):
     sample = next(entry for entry in entries if entry["kind"] == "sample")
     assert sample["samples"] == [{"question": question, "answer": "le chat", "expected": right}]
     assert (entries[-1]["loss"], entries[-1]["norm"]) == (None, None)
-
-
-def test_the_machine_is_named():
-    assert re.fullmatch(r"CPU, \d+ of \d+ cores?", machine("cpu", 1))
-    assert machine("cpu", 3).startswith("3 processes, each CPU, ")
 
 
 def test_a_real_training_is_told_from_beginning_to_end(run_settings, tmp_path):

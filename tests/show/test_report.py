@@ -81,7 +81,7 @@ def test_a_comparison_has_a_row_a_model_and_the_best_in_bold(printed):
 
 def test_a_narrow_comparison_loses_no_number(printed):
     rows = (row("bahdanau2015 additive", 99.0), row("luong2015-general", 91.5))
-    shown = printed(report.comparison_table(Table("t", 5, None, rows, {})), width=50)
+    shown = printed(report.comparison_table(Table("t", 5, rows[0].name, rows, {})), width=50)
     assert all(number in shown for number in ("31,000", "0.2500", "99.00", "91.50"))
     assert all(cell_len(line) <= 50 for line in shown.split("\n"))
 

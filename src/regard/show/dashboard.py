@@ -1,12 +1,12 @@
 """What training looks like at one moment: how far, how good, and where it looks.
 
-A `Moment` is what training has told so far; a `Dashboard` draws it as large as the console allows.
+It is drawn anew each time, as large as the console is then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import final
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -18,8 +18,8 @@ from rich.text import Text
 from regard.show import heatmap
 from regard.show.curve import curve, thinned
 from regard.show.label import isolated, one_line, shortened
+from regard.show.moment import Moment, told
 from regard.tasks import Sight
-from regard.train.events import Evaluated, Stepped
 
 CURVE_WIDTH, CURVE_HEIGHT = 40, 4
 EVALUATIONS = 5  # shown at a time
@@ -28,44 +28,6 @@ COLOUR = "cyan"
 GAP = 4  # cells between what stands side by side
 TITLE = "where it looks"
 FEWEST_ROWS = 3  # of a map; fewer show nothing
-
-
-@final
-@dataclass
-class Moment:
-    """All that was told: reports, evaluations, and the sentence that is watched."""
-
-    steps: int
-    first: int  # the step that training begins at, or goes on from
-    bounded: bool  # whether training may end before its last step
-    question: str = ""
-    right: str = ""
-    report: Stepped | None = None
-    losses: list[float] = field(default_factory=list)
-    evaluations: list[Evaluated] = field(default_factory=list)
-    sight: Sight | None = None
-
-    @property
-    def best(self) -> Evaluated | None:
-        """The evaluation whose weights are kept."""
-        return next((one for one in reversed(self.evaluations) if one.is_best), None)
-
-    def time_left(self) -> str:
-        """`1:12 left`, or `at most 1:12 left`, if it goes on as it went so far."""
-        if self.report is None or self.report.step <= self.first:
-            return ""
-        if self.report.step >= self.steps:
-            return f"done in {duration(self.report.seconds)}"
-        pace = self.report.seconds / (self.report.step - self.first)
-        left = duration(pace * (self.steps - self.report.step))
-        return f"at most {left} left" if self.bounded else f"{left} left"
-
-
-def duration(seconds: float) -> str:
-    """`0:07`, `12:05`, `3:00:00`."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 @final
@@ -113,14 +75,6 @@ class Dashboard:
             yield Text()
             yield watched(moment, width)
         yield Text()
-
-
-def told(report: Stepped) -> str:
-    """One report on one line."""
-    return (
-        f"loss {report.loss:.3f}   {report.tokens_per_second:,.0f} tokens/s   "
-        f"rate {report.rate:.2g}   epoch {report.epoch + 1}"
-    )
 
 
 def loss_curve(moment: Moment) -> RenderableType | None:

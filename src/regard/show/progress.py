@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from io import TextIOBase
 from types import TracebackType
 from typing import Any, final
@@ -17,15 +16,16 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from regard.data.example import counted
-from regard.data.toys import TOYS
 from regard.run.folder import Run
 from regard.show import heatmap
-from regard.show.dashboard import Dashboard, Moment, told
+from regard.show.dashboard import Dashboard
+from regard.show.facts import facts_of
 from regard.show.label import one_line
+from regard.show.moment import Moment, judged, recall, told
 from regard.tasks import Sight
 from regard.train.events import Evaluated, Listener, Outcome, Stepped
 
+MOVE = 0.5  # seconds between two pictures: drawing one takes some of the time that training wants
 EVERY = 5.0  # seconds between two lines where nobody watches
 
 
@@ -43,7 +43,7 @@ class TrainingProgress(Listener):
         self.moment: Moment | None = None
         self._live: Live | None = None
         self._prepared = ""
-        self._printed = -math.inf
+        self._told = -math.inf
         self._moves = self.console.is_terminal and not self.console.is_dumb_terminal
 
     def __enter__(self) -> TrainingProgress:
@@ -76,6 +76,8 @@ class TrainingProgress(Listener):
         train = run.settings.train
         bounded = train.epochs is not None or train.patience is not None
         self.moment = Moment(facts["steps"], facts["step"], bounded)
+        if facts["step"]:
+            recall(self.moment, run)
         if self.watch_sample:
             self.moment.question, self.moment.right = next(iter(run.probes()), ("", ""))
         found = list(facts_of(run, facts))
@@ -96,10 +98,13 @@ class TrainingProgress(Listener):
         assert self.moment is not None
         self.moment.report = report
         self.moment.losses.append(report.loss)
+        is_last = report.step == self.moment.steps
+        if not is_last and report.seconds - self._told < (MOVE if self._moves else EVERY):
+            return
+        self._told = report.seconds
         if self._moves:
             self._redraw()
-        elif report.seconds - self._printed >= EVERY or report.step == self.moment.steps:
-            self._printed = report.seconds
+        else:
             left = self.moment.time_left()
             self._say(f"step {report.step:,} of {self.moment.steps:,}   {told(report)}   {left}")
 
@@ -127,6 +132,8 @@ class TrainingProgress(Listener):
     def finished(self, outcome: Outcome) -> None:
         """How it ended, and the best it found."""
         assert self.moment is not None
+        if self._moves:
+            self._redraw()
         self.close()
         if not self._moves and self.moment.sight is not None:
             self.console.print(heatmap.sight(self.moment.sight, top=1.0))
@@ -195,43 +202,6 @@ class JsonProgress(Listener):
     def _tell(self, entry: Mapping[str, Any]) -> None:
         text = json.dumps(_finite(entry), ensure_ascii=False, allow_nan=False)
         print(text, file=self._file or sys.stdout, flush=True)
-
-
-def facts_of(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What training works with, in words."""
-    data, model = run.settings.data, run.settings.model
-    toy = TOYS.get(data.toy or "")
-    named = f"{toy.name}: {toy.title}" if toy else ", ".join(data.train)
-    examples = counted(facts["examples"], "example")
-    skipped = f", {facts['skipped']:,} too long and left out" if facts["skipped"] else ""
-    yield "task", run.task.name
-    yield "data", f"{one_line(named)} ({examples}{skipped})"
-    parts = [f"{model.encoder.kind} encoder"] if model.encoder else []
-    score = getattr(model.reader, "score", None)
-    parts += [f"{model.reader.kind} reader", *([f"{score} attention"] if score else [])]
-    yield "model", f"{', '.join(parts)}, {facts['parameters']:,} parameters"
-    shapes = counted(facts["shapes"], "shape")
-    a_step = f"{facts['batches_a_step']} a step, " if facts["batches_a_step"] > 1 else ""
-    places = f"{a_step}up to {run.settings.batch.tokens:,} places each in {shapes}"
-    yield "batches", f"{places}, {facts['waste']:.1%} padding"
-    yield "machine", machine(facts["device"], facts["world"])
-
-
-def machine(device: str, world: int) -> str:
-    """The hardware that was found."""
-    import torch
-
-    if device.startswith("cuda"):
-        name = torch.cuda.get_device_name(device)
-    else:
-        name = f"CPU, {torch.get_num_threads()} of {counted(os.cpu_count() or 1, 'core')}"
-    return f"{world} processes, each {name}" if world > 1 else name
-
-
-def judged(report: Evaluated) -> str:
-    """One evaluation on one line."""
-    metrics = [f"{metric.name} {metric.value:.1f}" for metric in report.metrics]
-    return "   ".join([f"loss {report.loss:.3f}", *metrics])
 
 
 def _panel(name: str, found: list[tuple[str, str]]) -> RenderableType:

@@ -1,0 +1,91 @@
+"""What training has told so far, in one value: all that a picture of it needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from regard.evaluate import Metric
+from regard.run.folder import Run
+from regard.tasks import Sight
+from regard.train.events import Evaluated, Stepped
+
+
+@final
+@dataclass
+class Moment:
+    """All that was told: reports, evaluations, and the sentence that is watched."""
+
+    steps: int
+    first: int  # the step that training begins at, or goes on from
+    bounded: bool  # whether training may end before its last step
+    question: str = ""
+    right: str = ""
+    report: Stepped | None = None
+    losses: list[float] = field(default_factory=list)
+    evaluations: list[Evaluated] = field(default_factory=list)
+    sight: Sight | None = None
+
+    @property
+    def best(self) -> Evaluated | None:
+        """The evaluation whose weights are kept."""
+        return next((one for one in reversed(self.evaluations) if one.is_best), None)
+
+    def time_left(self) -> str:
+        """`1:12 left`, or `at most 1:12 left`, if it goes on as it went so far."""
+        if self.report is None or self.report.step <= self.first:
+            return ""
+        if self.report.step >= self.steps:
+            return f"done in {duration(self.report.seconds)}"
+        pace = self.report.seconds / (self.report.step - self.first)
+        left = duration(pace * (self.steps - self.report.step))
+        return f"at most {left} left" if self.bounded else f"{left} left"
+
+
+def duration(seconds: float) -> str:
+    """`0:07`, `12:05`, `3:00:00`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def told(report: Stepped) -> str:
+    """One report on one line."""
+    return (
+        f"loss {report.loss:.3f}   {report.tokens_per_second:,.0f} tokens/s   "
+        f"rate {report.rate:.2g}   epoch {report.epoch + 1}"
+    )
+
+
+def judged(report: Evaluated) -> str:
+    """One evaluation on one line."""
+    metrics = [f"{metric.name} {metric.value:.1f}" for metric in report.metrics]
+    return "   ".join([f"loss {report.loss:.3f}", *metrics])
+
+
+def recall(moment: Moment, run: Run) -> None:
+    """What was told before training was interrupted, from the run's own records."""
+    for entry in run.recorded("metrics"):
+        if entry["kind"] == "train":
+            moment.losses.append(_number(entry["loss"]))
+        elif entry["kind"] == "valid":
+            moment.evaluations.append(_evaluated(entry))
+
+
+def _evaluated(entry: Mapping[str, Any]) -> Evaluated:
+    return Evaluated(
+        step=entry["step"],
+        epoch=entry["epoch"],
+        loss=_number(entry["loss"]),
+        perplexity=_number(entry["perplexity"]),
+        metrics=tuple(
+            Metric(one["name"], _number(one["value"]), one["signature"]) for one in entry["metrics"]
+        ),
+        is_best=entry["is_best"],
+    )
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
