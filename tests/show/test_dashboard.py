@@ -87,3 +87,10 @@ def test_the_map_stands_beside_the_numbers_where_there_is_room(printed, moment):
 
 def test_a_low_window_says_that_it_is(printed, moment):
     assert "a taller window shows where it looks" in printed(Dashboard(moment), height=12)
+
+
+def test_a_model_without_attention_still_answers(printed, moment):
+    moment.sight = replace(moment.sight, sites=())
+    shown = printed(Dashboard(moment))
+    assert "answer    le chat" in shown
+    assert "this model has no attention to look at" in shown

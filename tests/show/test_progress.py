@@ -3,6 +3,7 @@ import json
 import math
 import re
 from contextlib import suppress
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -75,6 +76,12 @@ def test_nobody_is_shown_a_sentence_unasked(run, sight):
     console = Console(file=io.StringIO(), _environ={})
     tell(TrainingProgress(console), run, sight)
     assert "answers" not in console.file.getvalue()
+
+
+def test_a_file_gets_answers_of_a_model_without_attention(run, sight):
+    console = Console(file=io.StringIO(), _environ={})
+    tell(TrainingProgress(console, watch_sample=True), run, replace(sight, sites=()))
+    assert "step 30 answers: le chat\n30 steps done" in console.file.getvalue()
 
 
 def test_a_terminal_gets_a_picture_that_moves_and_its_cursor_back(run, sight):

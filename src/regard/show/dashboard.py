@@ -139,6 +139,8 @@ def watched(moment: Moment, width: int) -> RenderableType:
 
 def _map(sight: Sight, console: Console, options: ConsoleOptions, left: int) -> RenderableType:
     """The whole map if it fits the lines that are left, or as many rows as do."""
+    if not sight.sites:
+        return Text("this model has no attention to look at", style="dim")
     rows = len(sight.site().weights[0])
     whole = heatmap.sight(sight, title=TITLE, top=1.0, wrap=False)
     over = _lines(console, options, whole) - left

@@ -120,7 +120,7 @@ class TrainingProgress(Listener):
 
     def sampled(self, step: int, sights: list[Sight]) -> None:
         """The watched sentence, answered anew."""
-        if not self.watch_sample or not sights or not sights[0].sites:
+        if not self.watch_sample or not sights:
             return
         assert self.moment is not None
         self.moment.sight = sights[0]
@@ -135,8 +135,9 @@ class TrainingProgress(Listener):
         if self._moves:
             self._redraw()
         self.close()
-        if not self._moves and self.moment.sight is not None:
-            self.console.print(heatmap.sight(self.moment.sight, top=1.0))
+        sight = self.moment.sight
+        if not self._moves and sight is not None and sight.sites:
+            self.console.print(heatmap.sight(sight, top=1.0))
         best = next((e for e in self.moment.evaluations if e.step == outcome.best_step), None)
         found = f"; best at step {best.step:,}: {judged(best)}" if best is not None else ""
         self._say(f"\n{outcome.reason}{found}" if self._moves else f"{outcome.reason}{found}")
