@@ -14,6 +14,8 @@ from regard.errors import UsageError
 from regard.show import heatmap
 from regard.show.colour import BLOCKS
 from regard.show.heatmap import heat_map
+from regard.tasks import Sight
+from regard.tasks.look import Site
 
 LABELS = st.text(st.characters(codec="utf-8"), max_size=9)
 ESCAPE = re.compile(r"\x1b\[[\d;]*m")
@@ -209,13 +211,29 @@ def test_a_sight_shows_one_head_or_another_site(printed, sight):
     assert shown.startswith("reader.blocks.0.cross, head 1 (of 0 to 1): answer down, source across")
     assert f"{sight.site().weights[1, 0, 0]:.2f}" in shown
     own = printed(heatmap.sight(sight, "encoder.blocks.0.self"))
-    assert own.startswith("encoder.blocks.0.self: source down, source across")
+    assert own.startswith("encoder.blocks.0.self: source down and across")
     with pytest.raises(UsageError) as fault:
         heatmap.sight(sight, head=2)
     assert (fault.value.what, fault.value.remedy) == (
         "no head 2 at 'reader.blocks.0.cross'",
         "choose 0 to 1",
     )
+
+
+def test_one_query_stands_upright(printed, sight):
+    weights = np.array([[[0.0, 0.25, 0.5, 0.25, 0.0]]], np.float32)
+    site = Site("reader.pool", "one", "source", weights)
+    pooled = Sight(sight.prediction, {**sight.axes, "one": ("good",)}, (site,))
+    lines = printed(heatmap.sight(pooled, numbers=True)).split("\n")
+    assert lines[0] == "reader.pool: source down, answer across"
+    assert [line.split() for line in lines[1:-1]] == [
+        ["good"],
+        ["the", "0.00"],
+        ["cat", "0.25"],
+        ["sleep", "0.50"],
+        ["·ing", "0.25"],
+        ["</s>", "0.00"],
+    ]
 
 
 def test_a_map_needs_no_torch():

@@ -25,8 +25,8 @@ def curve(values: Sequence[float], height: int = 1) -> list[str]:
     The lowest value still has the thinnest block, so that every place in time is seen.
     """
     low, high = min(values, default=0.0), max(values, default=0.0)
-    scale = (height * EIGHTHS - 1) / (high - low) if high > low else 0.0
-    tall = [1 + round((value - low) * scale) for value in values]
+    spread = high - low or 1.0
+    tall = [1 + round((value - low) / spread * (height * EIGHTHS - 1)) for value in values]
     return ["".join(_block(one, floor) for one in tall) for floor in reversed(range(height))]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LEGEND = 20  # cells from the least weight to the most
 TOPS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
-AXES = {"source": "source", "target": "answer", "said": "said before", "one": "answer"}
+AXES = {"source": "source", "target": "answer", "said": "output so far", "one": "answer"}
 
 Weights = Float[np.ndarray, "row column"]
 Line = list[Segment]
@@ -160,11 +160,15 @@ def sight(
     weights = chosen.weights.mean(0) if head is None else chosen.weights[head]
     which = f"mean of {count} heads" if head is None else f"head {head} (of 0 to {count - 1})"
     where = f"{chosen.path}, {which}" if count > 1 else chosen.path
-    axes = f"{AXES[chosen.queries]} down, {AXES[chosen.keys]} across"
+    down, across = chosen.queries, chosen.keys
+    if down == "one":  # one query would be a single row below a tower of labels
+        weights, down, across = weights.T, across, down
+    both = f"{AXES[down]} down and across"
+    axes = both if down == across else f"{AXES[down]} down, {AXES[across]} across"
     return heat_map(
         weights,
-        piece_names(sight.axes[chosen.queries]),
-        piece_names(sight.axes[chosen.keys]),
+        piece_names(sight.axes[down]),
+        piece_names(sight.axes[across]),
         f"{where}: {axes}" if title is None else title,
         numbers,
         top=top,
