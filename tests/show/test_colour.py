@@ -2,13 +2,14 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.color import Color
 from rich.console import Console
 
 from regard.show.colour import ASCII, BLOCKS, EIGHT_BIT, Paint, cividis
 
+unhurried = settings(deadline=None)
 SHARES = st.floats(0, 1)
 # How red, green and blue light is seen without green cones (Machado, Oliveira and Fernandes 2009).
 DEUTERANOPIA = np.array(
@@ -58,6 +59,7 @@ def test_the_256_colours_are_in_the_order_of_lightness():
 
 
 @given(SHARES, SHARES)
+@unhurried
 def test_more_weight_is_never_darker_nor_less_ink(one, other):
     low, high = sorted((one, other))
     for medium in ("true colour", "256 colours"):

@@ -1,12 +1,13 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.show.colour import BLOCKS
 from regard.show.curve import curve, thinned
 
+unhurried = settings(deadline=None)
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
 
 
@@ -16,6 +17,7 @@ def heights(lines):
 
 
 @given(VALUES, st.integers(1, 5))
+@unhurried
 def test_a_higher_value_is_never_drawn_lower(values, height):
     drawn = heights(curve(values, height))
     assert len(drawn) == len(values)
@@ -26,6 +28,7 @@ def test_a_higher_value_is_never_drawn_lower(values, height):
 
 
 @given(VALUES)
+@unhurried
 def test_columns_are_filled_from_below_without_holes(values):
     for column in zip(*curve(values, 3), strict=True):
         assert "".join(column).lstrip(" ")[1:].strip("█") == ""
@@ -38,6 +41,7 @@ def test_a_straight_line_is_straight():
 
 
 @given(VALUES, st.integers(1, 20))
+@unhurried
 def test_thinning_keeps_order_and_ends_within_the_values(values, width):
     thin = thinned(values, width)
     assert len(thin) == min(width, len(values))

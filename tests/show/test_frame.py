@@ -5,6 +5,7 @@ from rich.cells import cell_len
 from regard.show.frame import MOST_STAIRS, NARROW, NUMBERED, SQUARE, TALLEST, Frame
 from regard.show.label import END_ISOLATE, ISOLATE, letters, one_line
 
+unhurried = settings(deadline=None)
 LABELS = st.text(st.characters(codec="utf-8"), max_size=9)
 
 
@@ -30,6 +31,7 @@ def starts(label):
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=9), max_size=7))
+@unhurried
 @example(["a b", "שלום", "日本", "x\u0301\u0302\u0303y"])
 def test_a_line_leads_from_each_column_up_to_its_label(columns):
     columns = [label for label in columns if starts(label)] or ["one"]
@@ -43,7 +45,7 @@ def test_a_line_leads_from_each_column_up_to_its_label(columns):
 
 
 @given(st.lists(LABELS, min_size=MOST_STAIRS + 1, max_size=40))
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 def test_a_standing_label_is_read_down_its_column(columns):
     columns = [f"long{label}" for label in columns]  # too long to lie
     frame = Frame.fitting(("row",), tuple(columns), 100, numbers=False)
@@ -64,6 +66,7 @@ def test_a_standing_label_is_read_down_its_column(columns):
     st.integers(8, 120),
     st.booleans(),
 )
+@unhurried
 def test_everything_fits_the_width_and_no_column_is_lost(rows, columns, width, numbers):
     frame = Frame.fitting(tuple(rows), tuple(columns), width, numbers)
     assert [column for band in frame.bands for column in band] == list(range(len(columns)))

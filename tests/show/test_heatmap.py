@@ -5,7 +5,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.table import Table
@@ -19,7 +19,7 @@ from regard.tasks.look import Site
 
 LABELS = st.text(st.characters(codec="utf-8"), max_size=9)
 ESCAPE = re.compile(r"\x1b\[[\d;]*m")
-any_fixture = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+unhurried = settings(deadline=None)
 
 
 def test_a_small_map_word_for_word(printed):
@@ -44,7 +44,7 @@ def test_numbers_stand_under_their_labels(printed):
 
 
 @given(st.lists(LABELS, min_size=1, max_size=6), st.lists(LABELS, min_size=1, max_size=12))
-@any_fixture
+@unhurried
 def test_every_row_is_equally_wide_and_each_square_under_its_label(printed, rows, columns):
     """Row i is heavy at column i alone: the ink must stand where the label does."""
     weights = np.eye(len(rows), len(columns))
@@ -65,7 +65,7 @@ def test_every_row_is_equally_wide_and_each_square_under_its_label(printed, rows
     st.booleans(),
     LABELS,
 )
-@any_fixture
+@unhurried
 def test_no_line_is_wider_than_the_console(printed, rows, columns, width, numbers, wrap, title):
     weights = np.ones((len(rows), len(columns)))
     picture = heat_map(weights, rows, columns, title, numbers, wrap=wrap, most_rows=2)
@@ -74,7 +74,7 @@ def test_no_line_is_wider_than_the_console(printed, rows, columns, width, number
 
 
 @given(st.lists(LABELS, min_size=1, max_size=5))
-@any_fixture
+@unhurried
 def test_nothing_of_a_label_controls_the_terminal(printed, labels):
     weights = np.ones((len(labels), len(labels)))
     for line in printed(heat_map(weights, labels, labels, labels[0])).split("\n"):

@@ -1,7 +1,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -17,6 +17,7 @@ from regard.show.label import (
     shortened,
 )
 
+unhurried = settings(deadline=None)
 TEXTS = st.text(st.characters(codec=None), max_size=12)  # lone surrogates too
 
 
@@ -49,6 +50,7 @@ def test_nothing_hides_and_nothing_moves_the_cursor(text, shown):
 
 
 @given(TEXTS)
+@unhurried
 @example("\u0600\u06dd")
 def test_a_label_is_made_of_visible_characters_only(text):
     shown = one_line(text)
@@ -62,6 +64,7 @@ def test_a_label_is_made_of_visible_characters_only(text):
 
 
 @given(TEXTS, TEXTS)
+@unhurried
 def test_the_width_of_a_line_is_the_sum_of_its_letters(first, second):
     line = one_line(first) + one_line(second)
     assert cell_len(line) == sum(map(cell_len, [*letters(first), *letters(second)]))
@@ -69,6 +72,7 @@ def test_the_width_of_a_line_is_the_sum_of_its_letters(first, second):
 
 
 @given(TEXTS, st.integers(1, 15))
+@unhurried
 def test_what_is_too_long_ends_in_an_ellipsis(text, width):
     whole = one_line(text)
     short = shortened(whole, width)
@@ -83,6 +87,7 @@ def test_what_is_too_long_ends_in_an_ellipsis(text, width):
 
 
 @given(TEXTS, st.integers(0, 5), st.booleans())
+@unhurried
 def test_padding_is_exact(text, more, right):
     label = one_line(text)
     width = cell_len(label) + more
@@ -102,6 +107,7 @@ def test_other_text_is_left_alone(text):
 
 
 @given(TEXTS)
+@unhurried
 def test_ascii_is_as_wide(text):
     label = one_line(text)
     assert in_ascii(isolated(label)).isascii()

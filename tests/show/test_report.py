@@ -1,7 +1,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -13,6 +13,7 @@ from regard.show import report
 from regard.tasks import Prediction
 from regard.train.table import Row, Table
 
+unhurried = settings(deadline=None)
 BLEU = Metric("BLEU", 41.023, "nrefs:1|case:lc", (40.12, 41.9))
 
 
@@ -135,6 +136,7 @@ def test_an_answer_shows_how_sure_each_symbol_was(printed):
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
+@unhurried
 def test_a_bar_is_as_long_as_its_share(one, other):
     low, high = sorted((one, other))
     assert len(report.bar(low, 10)) <= len(report.bar(high, 10)) <= 10
