@@ -121,18 +121,37 @@ def path(data: Path, split: str, language: str, files: str) -> Path:
     return data / f"{split}{middle}.{language}"
 
 
-def start(name: str, data: Path, out: Path, device: str) -> subprocess.Popen:
+def start(name: str, options: argparse.Namespace) -> subprocess.Popen:
+    command = [sys.executable, sys.argv[0], str(options.data), str(options.out)]
+    command += ["--device", options.device, "--one", name]
+    log = (options.out / f"{name}.log").open("ab")
+    return subprocess.Popen(command, stdout=log, stderr=log)
+
+
+def learn(name: str, data: Path, out: Path, device: str) -> None:
+    from regard.run.resolve import resolve
+    from regard.train import Listener, train
+
+    class Log(Listener):
+        def noted(self, message):
+            print(message, flush=True)
+
+        def stepped(self, report):
+            print(json.dumps(report.as_dict()), flush=True)
+
+        def evaluated(self, report):
+            print(json.dumps(report.as_dict()), flush=True)
+
     settings, source, target, files = ROWS[name]
     config = out / f"{name}.toml"
     config.write_text(settings)
-    sides = (source, target)
-    command = [sys.executable, "-m", "regard", "train", "--json", "--config", str(config)]
-    command += ["--out", str(out / name), "--device", device]
-    command += [str(path(data, "train", side, files)) for side in sides]
-    for side in sides:
-        command += ["--valid", str(path(data, "val", side, files))]
-    log = (out / f"{name}.log").open("ab")
-    return subprocess.Popen(command, stdout=log, stderr=log)
+    chosen = resolve(
+        config=config,
+        train=[path(data, "train", side, files) for side in (source, target)],
+        valid=[path(data, "val", side, files) for side in (source, target)],
+        task="translate",
+    )
+    train(out / name, chosen, Log(), device)
 
 
 def judge(name: str, data: Path, out: Path, device: str) -> list[dict]:
@@ -168,13 +187,17 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=list(ROWS), choices=list(ROWS))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--one", choices=list(ROWS), help="train this one here, and nothing else")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    if options.one:
+        learn(options.one, options.data, options.out, options.device)
+        return
     waiting, running, began = list(options.only), {}, time.monotonic()
     while waiting or running:
         while waiting and len(running) < options.jobs:
             name = waiting.pop(0)
-            running[name] = start(name, options.data, options.out, options.device)
+            running[name] = start(name, options)
         for name, process in list(running.items()):
             if process.poll() is None:
                 continue

@@ -50,7 +50,7 @@ class Cell(nn.Module, ABC):
 
     def run(self, inputs: Inputs, state: State) -> Outputs:
         """The output h_t of every time step."""
-        start = tuple(part.unsqueeze(0) for part in state)
+        start = tuple(part.unsqueeze(0).contiguous() for part in state)
         outputs, _ = self.fused(inputs, start if self.num_states > 1 else start[0])
         return outputs
 
