@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 from regard.cli import output
 from regard.cli.main import app
 
-EXAMPLE = "the small dog saw the red bird"
+EXAMPLE = "the hungry fox did not find the golden egg"
 
 
 @app.command()
@@ -41,8 +42,8 @@ def demo(
     if again and (out / "config.toml").is_file():
         shutil.rmtree(out)
     settings = resolve(name="demo", toy=toy, changes=changes or [])
-    listener = JsonProgress() if as_json else TrainingProgress(watch_sample=True)
-    outcome = train(out, settings, listener, device)
+    with nullcontext(JsonProgress()) if as_json else TrainingProgress(watch_sample=True) as listener:
+        outcome = train(out, settings, listener, device)
     if outcome.signal is not None:
         output.say(f"Stopped at step {outcome.step}; `regard demo` goes on from there.")
         return 128 + outcome.signal
