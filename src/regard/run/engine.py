@@ -109,7 +109,7 @@ class Engine:
 
     @contextlib.contextmanager
     def _computing(self, precision: Precision) -> Iterator[None]:
-        """In this precision; strictly, by one thread, since how threads share a product depends on its size."""
+        """In this precision; strictly, by one thread: how several share a product depends on its size."""
         threads = torch.get_num_threads()
         reduced = precision == "bfloat16"
         with torch.autocast(device_of(self.model).type, dtype=torch.bfloat16, enabled=reduced):

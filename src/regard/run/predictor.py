@@ -47,8 +47,8 @@ EMPTY = Prediction("")
 class Predictor:
     """What `regard.load` gives. One text in gives one answer; a list of texts gives a list of answers.
 
-    An answer depends on its text alone, whatever else is in the batch: `strict` makes it so to the last bit of
-    its score, by one thread on a CPU. `note` hears of anything done otherwise than asked; else Python warns.
+    An answer depends on its text alone, whatever else is in the batch: with `strict`, to the last bit of its
+    score, by one thread on a CPU. `note` hears of anything done otherwise than asked; else Python warns.
     """
 
     def __init__(
@@ -282,7 +282,7 @@ def _problems(problems: Any, features: int) -> str | list[str]:
     """Problems as text; how deep the lists are says whether it is one problem or several."""
     if isinstance(problems, str):
         return problems
-    rows = problems.tolist() if hasattr(problems, "tolist") else list(problems)
+    rows = list(problems)
     if rows and all(_is_item(row, features) for row in rows):
         return _problem(rows)
     return [row if isinstance(row, str) else _problem(row) for row in rows]
