@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from regard.layers import DecoderBlock, EncoderBlock, Recurrent
@@ -18,8 +19,14 @@ from regard.train.world import World
 
 def fully(model: nn.Module, world: World) -> None:
     """Each process keeps a part of every block; a block is whole only while it works."""
+    # Logits are a view, and nothing writes into them in place.
+    warnings.filterwarnings("ignore", "FSDP2-wrapped module .* returned a view tensor")
     mesh = init_device_mesh(world.device.type, (world.size,))
     for module in model.modules():
+        if isinstance(module, DecoderBlock) and module.cross is not None:
+            # The source is remembered before the block itself works.
+            fully_shard(module.cross, mesh=mesh)
+            register_fsdp_forward_method(module.cross, "remember")
         if isinstance(module, (EncoderBlock, DecoderBlock, Recurrent)):
             fully_shard(module, mesh=mesh)
     fully_shard(model, mesh=mesh)
