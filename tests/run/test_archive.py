@@ -241,9 +241,8 @@ def test_what_is_no_archive_is_refused(tmp_path, content):
 
 def test_an_archive_without_a_model_is_refused(tmp_path):
     (tmp_path / "x.zip").write_bytes(canonical(("README.md", b"")))
-    assert (
-        refused(tmp_path / "x.zip").what
-        == "the archive has no config.toml and no model.safetensors"
+    assert refused(tmp_path / "x.zip").what == (
+        "the archive has no config.toml and no model.safetensors and no tokenizer.json"
     )
 
 
@@ -273,7 +272,7 @@ def test_large_files_have_large_numbers(tmp_path):
     size = 5 * 2**30
     first = archive._Member("config.toml", 0, 0, 0)
     second = archive._Member("model.safetensors", first.end, size, 0)
-    third = archive._Member("samples.jsonl", second.end, 3, zlib.crc32(b"abc"))
+    third = archive._Member("tokenizer.json", second.end, 3, zlib.crc32(b"abc"))
     path = tmp_path / "large.zip"
     with path.open("wb") as file:
         file.write(first.local() + second.local())
@@ -282,7 +281,7 @@ def test_large_files_have_large_numbers(tmp_path):
         file.write(third.local() + b"abc" + archive._directory([first, second, third]))
     with zipfile.ZipFile(path) as theirs:
         assert [info.file_size for info in theirs.infolist()] == [0, size, 3]
-        assert theirs.read("samples.jsonl") == b"abc"
+        assert theirs.read("tokenizer.json") == b"abc"
     with io.FileIO(path) as file:
         assert archive._members(file, "x") == [first, second, third]
 

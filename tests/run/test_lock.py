@@ -164,10 +164,12 @@ def test_a_worker_that_outlives_its_parent_does_not_hold_the_lock(tmp_path):
     child = fork(hold)
     assert code_of(child) == -signal.SIGKILL
     worker = int(os.read(told, 100))
-    assert process.alive(worker)
-    with Lock(tmp_path):
-        pass
-    os.kill(worker, signal.SIGKILL)
+    try:
+        assert process.alive(worker)
+        with Lock(tmp_path):
+            pass
+    finally:
+        os.kill(worker, signal.SIGKILL)
     os.close(told)
     os.close(report)
 

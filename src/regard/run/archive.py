@@ -24,17 +24,13 @@ from regard.run.header import shown
 
 NAMES = (
     "README.md",
-    "config.json",
     "config.toml",
-    "labels.json",
     "metrics.jsonl",
     "model.safetensors",
     "samples.jsonl",
-    "source.json",
-    "target.json",
     "tokenizer.json",
 )
-_REQUIRED = ("config.toml", "model.safetensors")
+_REQUIRED = ("config.toml", "model.safetensors", "tokenizer.json")
 
 _LOCAL = struct.Struct(
     "<4s5H3I2H"
