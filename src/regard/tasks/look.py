@@ -73,14 +73,14 @@ def look(
     """Predict, then replay the winner and keep every weight."""
     model.eval()
     answer = answer or task.predict(model, [text], settings)[0]
-    row, axes = _forced(task, text, answer)
+    row, axes = forced(task, text, answer)
     source_length = max(1, len(row["source"])) if not isinstance(task, Language) else 0
     batch = task.collate([row], source_length, len(row["target"])).to(device_of(model))
     with watch(model) as seen:
         task.logits(model, batch)
     sites = []
     for path in seen:
-        queries, keys = _axes_of(path, axes)
+        queries, keys = axes_of(path, axes)
         weights = seen.weights(path)[0].float().cpu().numpy()
         # Nothing at all is read as one void place, which has no name.
         real = weights[:, : len(axes[queries]), : len(axes[keys])]
@@ -88,7 +88,7 @@ def look(
     return Sight(answer, axes, tuple(sites))
 
 
-def _axes_of(path: str, axes: Mapping[Axis, tuple[str, ...]]) -> tuple[Axis, Axis]:
+def axes_of(path: str, axes: Mapping[Axis, tuple[str, ...]]) -> tuple[Axis, Axis]:
     """Which tokens stand along a site's sides, by where in the model it is."""
     parts = path.split(".")
     if parts[0] == "encoder":
@@ -100,7 +100,7 @@ def _axes_of(path: str, axes: Mapping[Axis, tuple[str, ...]]) -> tuple[Axis, Axi
     return "target", "source"
 
 
-def _forced(
+def forced(
     task: Task, text: str, answer: Prediction
 ) -> tuple[dict[str, np.ndarray], dict[Axis, tuple[str, ...]]]:
     """The row that forces this answer, and the names of its tokens."""

@@ -1,0 +1,150 @@
+"""What one attention did for one answer, kept so that every number of it can be worked out again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, final, get_args
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from regard.attention import NORMALISERS, SCORES, Additive, Aligned, make_normaliser, make_score
+from regard.attention.score import DotScore
+from regard.attention.watch import Seen
+
+Kind = Literal["encoder-self", "decoder-self", "cross", "rnn", "pointer", "pool"]
+Combine = Literal["product", "additive"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TracedSite:
+    """Query, key and value as the score met them, and what came of them: scores, then weights.
+
+    A score is the sum of what its neurons contribute, plus, where the model adds one, a `bias` that depends
+    on the distance alone.
+    """
+
+    path: str
+    kind: Kind
+    layer: int
+    queries: str
+    keys: str
+    score: str
+    normaliser: str
+    combine: Combine
+    scale: float
+    weights: Float[np.ndarray, "heads query key"]
+    scores: Float[np.ndarray, "heads query key"]  # -inf where a query could not look
+    query: Float[np.ndarray, "heads query width"]  # adapted by the score
+    key: Float[np.ndarray, "heads key width"]  # prepared by the score
+    value: Float[np.ndarray, "heads key value_width"]
+    neuron_weight: Float[np.ndarray, "heads width"] | None = None  # v of the additive score
+    bias: Float[np.ndarray, "heads query key"] | None = None
+
+    @property
+    def heads(self) -> int:
+        """How many heads look here."""
+        return len(self.weights)
+
+    @property
+    def width(self) -> int:
+        """How many neurons a score is a sum of."""
+        return self.key.shape[-1]
+
+    def contributions(self, head: int, query: int, key: int) -> Float[np.ndarray, " width"]:
+        """What each neuron adds to one score."""
+        return self.contributions_of(head, query)[key]
+
+    def contributions_of(self, head: int, query: int) -> Float[np.ndarray, "key width"]:
+        """What each neuron adds to the score of each key, for one query."""
+        asked, keys = self.query[head, query], self.key[head]
+        if self.combine == "product":
+            return asked * keys * np.float32(self.scale)
+        assert self.neuron_weight is not None
+        return np.tanh(asked + keys) * self.neuron_weight[head]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All numbers by name."""
+        names = ("weights", "scores", "query", "key", "value", "neuron_weight", "bias")
+        return {name: found for name in names if (found := getattr(self, name)) is not None}
+
+    def describe(self) -> dict[str, Any]:
+        """All but the numbers, as JSON."""
+        return {
+            "path": self.path,
+            "kind": self.kind,
+            "layer": self.layer,
+            "queries": self.queries,
+            "keys": self.keys,
+            "heads": self.heads,
+            "score": self.score,
+            "normaliser": self.normaliser,
+            "combine": self.combine,
+            "scale": self.scale,
+            "shape": list(self.weights.shape),
+            "width": self.width,
+            "value_width": self.value.shape[-1],
+            "has_bias": self.bias is not None,
+        }
+
+
+def observe(
+    seen: Seen, path: str, axes: tuple[str, str], sizes: tuple[int, int], pointing: bool
+) -> TracedSite:
+    """What `watch` saw at one path; padding that has no name on its axis is left out."""
+    calls, (queries, keys) = seen[path], sizes
+    last = calls[-1]
+    score = last.attention.score
+    asked = torch.cat([score.adapt(call.query)[0] for call in calls], 1)
+    kind, layer = place_of(path, pointing)
+    return TracedSite(
+        path=path,
+        kind=kind,
+        layer=layer,
+        queries=axes[0],
+        keys=axes[1],
+        score=_SCORES[type(score)],
+        normaliser=_NORMALISERS[type(last.attention.normaliser)],
+        combine="product" if isinstance(score, DotScore) else "additive",
+        scale=score.scale(last.memory.key.shape[-1]) if isinstance(score, DotScore) else 1.0,
+        weights=_plain(seen.weights(path)[0, :, :queries, :keys]),
+        scores=_plain(seen.scores(path)[0, :, :queries, :keys]),
+        query=_plain(asked[:, :queries]),
+        key=_plain(last.memory.key[0, :, :keys]),
+        value=_plain(last.memory.value[0, :, :keys]),
+        neuron_weight=_plain(score.value_weight) if isinstance(score, Additive) else None,
+        bias=_bias(calls, queries, keys),
+    )
+
+
+def place_of(path: str, pointing: bool) -> tuple[Kind, int]:
+    """The kind of attention, and its layer, by where in the model it is."""
+    parts = path.split(".")
+    numbers = [int(part) for part in parts if part.isdigit()]
+    layer = numbers[0] if numbers else 0
+    if parts[0] == "encoder":
+        return "encoder-self", layer
+    if "pool" in parts:
+        return "pool", layer
+    if "blocks" in parts:
+        return ("cross" if "cross" in parts else "decoder-self"), layer
+    return ("pointer" if pointing else "rnn"), layer
+
+
+def _bias(calls: list[Aligned], queries: int, keys: int) -> np.ndarray | None:
+    bias = calls[0].attention.bias
+    if bias is None:
+        return None
+    rows = [bias(call.query.shape[2], keys, call.memory.first) for call in calls]
+    return _plain(torch.cat(rows, 2)[0, :, :queries])
+
+
+def _plain(tensor: torch.Tensor) -> np.ndarray:
+    return np.ascontiguousarray(tensor.detach().float().cpu().numpy())
+
+
+_SCORES = {type(make_score(name, query_width=2, key_width=2)): name for name in SCORES}
+_NORMALISERS = {type(make_normaliser(name)): name for name in NORMALISERS}

@@ -1,0 +1,270 @@
+"""One answer from the inside: decode, replay the winner under `watch`, and keep every number.
+
+>>> seen = regard.trace("runs/first", "two dogs run")
+>>> seen.site().weights, seen.by_words(seen.site()), seen.rollout()
+>>> seen.save("dogs.npz")
+
+One trace, many views: terminal, SVG, page, notebook and studio are functions of this one value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from regard.attention import watch
+from regard.decode import DecodeSettings
+from regard.errors import UsageError
+from regard.inspect import file
+from regard.inspect.rollout import rollout
+from regard.inspect.search import Symbols, find
+from regard.inspect.site import TracedSite, observe
+from regard.inspect.step import Name, TracedStep, Tree, steps_of, tree_of
+from regard.inspect.words import Axis, axis_of, merge
+from regard.models import Model, Pointer
+from regard.run.engine import changed
+from regard.run.folder import Run
+from regard.run.predictor import Predictor
+from regard.run.room import count
+from regard.tasks import Classify, Language, Prediction, Sight, Tag, Task, Translate
+from regard.tasks.look import Site, axes_of, forced
+from regard.tasks.tag import words_of
+from regard.tasks.task import device_of
+from regard.text import BEGIN, END
+
+__all__ = ["Trace", "look_inside", "trace"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """An answer, how it came about step by step, and what every attention of the model did for it."""
+
+    task: str
+    model: str
+    question: str
+    answer: Prediction
+    steps: tuple[TracedStep, ...]
+    axes: Mapping[str, Axis]
+    sites: tuple[TracedSite, ...]
+    tree: Tree | None = None
+
+    def site(self, which: str | int | None = None) -> TracedSite:
+        """A site by its path or number, or the one that best shows where the answer comes from."""
+        if isinstance(which, int):
+            if 0 <= which < len(self.sites):
+                return self.sites[which]
+            raise UsageError(
+                f"no site {which}", where="site", remedy=f"there are {len(self.sites)}, from 0"
+            )
+        path = self.sight.site(which).path
+        return next(site for site in self.sites if site.path == path)
+
+    def by_words(self, site: TracedSite) -> Float[np.ndarray, "heads query_word key_word"]:
+        """A site's weights between words: summed over the pieces looked at, averaged over those that look."""
+        return merge(site.weights, self.axes[site.queries], self.axes[site.keys])
+
+    def rollout(self) -> Float[np.ndarray, "layer query key"]:
+        """Attention followed down through the layers of self-attention to the tokens (Abnar 2020)."""
+        return rollout(self.sites)
+
+    @property
+    def sight(self) -> Sight:
+        """Its weights alone, as the terminal shows them."""
+        axes: Any = {name: axis.pieces for name, axis in self.axes.items()}
+        sites: Any = [(site.path, site.queries, site.keys, site.weights) for site in self.sites]
+        return Sight(self.answer, axes, tuple(Site(*parts) for parts in sites))
+
+    def describe(self) -> dict[str, Any]:
+        """All but the arrays, as JSON: the header of the file, and what pages and programs read first."""
+        return file.describe(self)
+
+    def to_json(self) -> str:
+        """`describe`, with the weights and scores of each site written out."""
+        document = self.describe()
+        for plain, site in zip(document["sites"], self.sites, strict=True):
+            plain["weights"] = site.weights.tolist()
+            scores = site.scores.astype(object)
+            scores[~np.isfinite(site.scores)] = None
+            plain["scores"] = scores.tolist()
+        return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+    def save(self, path: str | Path) -> None:
+        """All of it in one .npz file, as docs/trace-format.md says."""
+        arrays = {
+            f"{number}.{name}": array
+            for number, site in enumerate(self.sites)
+            for name, array in site.arrays().items()
+        }
+        file.write(Path(path), self.describe(), arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Trace:
+        """What `save` wrote, every size checked before it is believed."""
+        document, arrays = file.read(Path(path))
+        return cls(
+            task=document.task,
+            model=document.model,
+            question=document.question,
+            answer=document.answer.prediction(),
+            steps=document.steps,
+            axes=document.axes,
+            sites=tuple(head.site(own) for head, own in zip(document.sites, arrays, strict=True)),
+            tree=document.tree,
+        )
+
+    def __repr__(self) -> str:
+        parts = f"{self.question[:60]!r} -> {self.answer.text[:60]!r}"
+        return f"Trace({self.task}: {parts}, {len(self.sites)} sites)"
+
+    def _repr_html_(self) -> str:
+        """The page of this trace in a frame of its own, for a notebook."""
+        from regard.show.page import frame
+
+        return frame(self)
+
+
+def trace(
+    run: Predictor | Run | str | Path,
+    text: str,
+    settings: DecodeSettings | None = None,
+    *,
+    beam: int | None = None,
+    prefix: Symbols = (),
+    truncate: bool = False,
+) -> Trace:
+    """Answer a text and keep everything: `prefix` gives the answer's first symbols, by id or by name."""
+    predictor = _predictor(run)
+    (read,) = predictor.fitting([text], truncate=truncate)
+    own = changed(settings or predictor.run.settings.decode, {"beam": beam})
+    own = _with_room(predictor, read, own, len(prefix))
+    name = predictor.run.folder.name
+    return look_inside(predictor.run.task, predictor.model, read, own, prefix, name=name)
+
+
+@torch.inference_mode()
+def look_inside(
+    task: Task,
+    model: Model,
+    text: str,
+    settings: DecodeSettings,
+    prefix: Symbols = (),
+    *,
+    name: str = "",
+) -> Trace:
+    """The trace of a task and its model, wherever they come from."""
+    model.eval()
+    found = find(task, model, text, settings, prefix)
+    answer = found.answer
+    row, names = forced(task, text, answer)
+    axes = _axes(task, text, answer, names)
+    if answer.finish == "length":  # it never said the end, so no step looked for it
+        row["target"] = row["target"][:-1]
+    length = max(1, len(row["source"])) if not isinstance(task, Language) else 0
+    batch = task.collate([row], length, len(row["target"])).to(device_of(model))
+    with watch(model) as seen:
+        logits = task.logits(model, batch)
+    sites = tuple(_site(seen, path, names, axes, model) for path in seen)
+    named = _names(task)
+    ids = _said(task, answer, row)
+    tree = None if found.tree is None else tree_of(found.tree, ids, named)
+    steps = steps_of(_read_logits(task, text, logits), ids, named, found.given)
+    return Trace(task.name, name, text, answer, steps, axes, sites, tree)
+
+
+def _predictor(run: Predictor | Run | str | Path) -> Predictor:
+    match run:
+        case Predictor():
+            return run
+        case Run():
+            return Predictor(run, run.load_model())
+        case _:
+            return Predictor.load(run)
+
+
+def _with_room(
+    predictor: Predictor, text: str, settings: DecodeSettings, given: int
+) -> DecodeSettings:
+    """Where positions end, so does what can be written."""
+    room, task = predictor.room.written, predictor.run.task
+    if room is None:
+        return settings
+    said = given + (count(task, text) if isinstance(task, Language) else 0)
+    left = max(1, min(settings.max_length, room - said))
+    least = min(settings.min_length, left)
+    return settings.model_copy(update={"max_length": left, "min_length": least})
+
+
+def _site(seen: Any, path: str, names: Any, axes: Mapping[str, Axis], model: Model) -> TracedSite:
+    sides = axes_of(path, names)
+    sizes = len(axes[sides[0]]), len(axes[sides[1]])
+    return observe(seen, path, sides, sizes, isinstance(model.reader, Pointer))
+
+
+def _axes(
+    task: Task, text: str, answer: Prediction, names: Mapping[Any, tuple[str, ...]]
+) -> dict[str, Axis]:
+    """The tokens with their words, where text was cut into pieces."""
+    ended = (END,) if answer.finish != "length" else ()
+    match task:
+        case Translate():
+            target = axis_of(task.target, (*answer.ids, *ended))
+            source = axis_of(task.source, (*task.source.encode(text), END))
+            said = target.later(task.target.piece(BEGIN))
+            return {"source": source, "target": target, "said": said}
+        case Language():
+            target = axis_of(task.codec, (*answer.ids, *ended))
+            return {"target": target, "said": target.later(task.codec.piece(BEGIN))}
+        case Tag():
+            words = words_of(text)
+            pieces, starts = task.pieces(words)
+            owners = np.searchsorted(starts, np.arange(len(pieces)), side="right") - 1
+            source = Axis(names["source"], tuple(owners.tolist()), tuple(words))
+            return {"source": source, "target": Axis.whole(answer.symbols)}
+        case Classify():
+            source = axis_of(task.source, (BEGIN, *task.source.encode(text)))
+            return {"source": source, "one": Axis.whole(names["one"])}
+        case _:
+            axes = {name: Axis.whole(tokens) for name, tokens in names.items()}
+            if not ended:
+                for name in ("target", "said"):
+                    axes[name] = Axis.whole(axes[name].pieces[:-1])
+            return axes
+
+
+def _names(task: Task) -> Name:
+    match task:
+        case Translate():
+            return task.target.piece
+        case Language():
+            return task.codec.piece
+        case Tag() | Classify():
+            return task.labels.decode
+        case _:
+            return lambda place: "stop" if place == 0 else str(place - 1)
+
+
+def _said(task: Task, answer: Prediction, row: Mapping[str, np.ndarray]) -> list[int]:
+    """The ids that the steps said, the end included."""
+    if isinstance(task, (Tag, Classify)):
+        return list(answer.ids)
+    return row["target"].tolist()
+
+
+def _read_logits(task: Task, text: str, logits: torch.Tensor) -> Float[torch.Tensor, "step choice"]:
+    """The logits that a step was said from: for a tagger, those of each word's first piece."""
+    match task:
+        case Tag():
+            _, starts = task.pieces(words_of(text))
+            return logits[0, torch.from_numpy(starts).to(logits.device)]
+        case Classify():
+            return logits[:1]
+        case _:
+            return logits[0]

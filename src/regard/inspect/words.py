@@ -1,0 +1,108 @@
+"""Pieces back to words. Weights follow: a word is looked at by as much as all of its pieces together (sum
+over keys), and looks as its pieces do on average (mean over queries), so that rows still add up to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from regard.text import UNKNOWN, Codec
+from regard.text.vocabulary import SPECIALS
+from regard.text.words import splitter, starts_word, word_label
+
+Weights = Float[np.ndarray, "heads query key"]
+
+
+@final
+@dataclass(frozen=True)
+class Axis:
+    """The tokens along one side of a map: its pieces, and for each the word it belongs to."""
+
+    pieces: tuple[str, ...]
+    word_ids: tuple[int, ...]
+    words: tuple[str, ...]
+
+    @classmethod
+    def whole(cls, names: Iterable[str]) -> Axis:
+        """Pieces that are words already."""
+        pieces = tuple(names)
+        return cls(pieces, tuple(range(len(pieces))), pieces)
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def later(self, first: str) -> Axis:
+        """The same tokens one step late, behind a first one: what each step had read."""
+        kept = self.word_ids[:-1]
+        words = self.words[: max(kept, default=-1) + 1]
+        return Axis(
+            (first, *self.pieces[:-1]), (0, *(number + 1 for number in kept)), (first, *words)
+        )
+
+
+def merge(
+    weights: Float[np.ndarray, "heads query key"], queries: Axis, keys: Axis
+) -> Float[np.ndarray, "heads query_word key_word"]:
+    """The weights between words."""
+    asking = _membership(queries)
+    asking /= np.maximum(asking.sum(1, keepdims=True), 1)
+    return (asking @ weights @ _membership(keys).T).astype(np.float32)
+
+
+def axis_of(codec: Codec, ids: Sequence[int]) -> Axis:
+    """The pieces of these ids and their words, however they were cut: found or typed."""
+    pieces = tuple(codec.piece(number) for number in ids)
+    text = codec.decode(ids)
+    ends = _ends(codec, ids, len(text))
+    word_at = _word_starts(text)
+    words: list[str] = []
+    word_ids: list[int] = []
+    begun, stop = -1, 0
+    for number, piece, end in zip(ids, pieces, ends, strict=True):
+        if end <= 0 or number < len(SPECIALS):
+            words.append(piece)
+            begun = -1
+        else:
+            last = min(end, len(text)) - 1
+            start = word_at[last]
+            own = starts_word(text[min(stop, last)]) and bool(text[max(begun, 0) : stop].strip())
+            if begun < 0 or start > begun or own:
+                begun = max(start, stop) if own else start
+                words.append("")
+            words[-1] = word_label(text[begun : last + 1])
+        word_ids.append(len(words) - 1)
+        stop = max(end, 0)
+    return Axis(pieces, tuple(word_ids), tuple(words))
+
+
+def _membership(axis: Axis) -> Float[np.ndarray, "word piece"]:
+    table = np.zeros((len(axis.words), len(axis.pieces)))
+    table[list(axis.word_ids), range(len(axis.pieces))] = 1
+    return table
+
+
+def _word_starts(text: str) -> list[int]:
+    """For each character, where its word starts."""
+    starts: list[int] = []
+    for _, (start, stop) in splitter().pre_tokenize_str(text):
+        starts += [start] * (stop - start)
+    return starts
+
+
+def _ends(codec: Codec, ids: Sequence[int], length: int) -> list[int]:
+    """How much of the text is written after each piece; a byte may be part of a character."""
+    ends: list[int] = []
+    base, run = 0, [UNKNOWN]  # a mark in front keeps the space before the first word
+    for number in ids:
+        is_byte = codec.piece(number).startswith("<0x") and len(run) > 1
+        if not is_byte:
+            base, run = (ends[-1] if ends else 0), [UNKNOWN]
+        run.append(number)
+        ends.append(base + len(codec.decode(run)) - 1)
+    before = (ends[-1] if ends else 0) - length
+    return [end - before for end in ends]
