@@ -176,7 +176,7 @@ def judge(name: str, data: Path, out: Path, device: str) -> list[dict]:
             found = run.task.predict(model, questions, decode, tokens=16384)
             metric = bleu([one.text for one in found], answers, tokenize=tokenize)
             row = {"name": name, "pair": f"{source}-{target}", "test": test, "beam": beam}
-            rows.append({**row, "parameters": count_parameters(model), **metric.as_dict()})
+            rows.append({**metric.as_dict(), **row, "parameters": count_parameters(model)})
     return rows
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- tree -->\n```\n", "```\n<!-- /tree -->"
-WIDTH = 110
+WIDTH = 124
 
 
 def tree() -> str:
