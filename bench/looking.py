@@ -1,0 +1,92 @@
+"""What looking costs: a Transformer unwatched, watched, and watched with every weight read.
+
+    python bench/looking.py [--device cpu] [--lengths 32 128 512]
+
+All variants run in one process, in turns, and the table shows ratios of medians to the unwatched model. Beside it
+stands torch's own `nn.TransformerEncoder` of the same size, which cannot be looked into.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+from regard.attention import watch
+from regard.models import ModelSettings, Sizes, TagSettings, TransformerSettings, build
+from torch import nn
+
+WIDTH, HEADS, LAYERS, INNER, VOCABULARY = 256, 4, 4, 1024, 8000
+
+
+def models(device: str) -> tuple[nn.Module, nn.Module]:
+    encoder = TransformerSettings(
+        width=WIDTH, heads=HEADS, layers=LAYERS, feedforward=INNER, dropout=0.0
+    )
+    ours = build(ModelSettings(encoder=encoder, reader=TagSettings()), Sizes(VOCABULARY, labels=17))
+    layer = nn.TransformerEncoderLayer(WIDTH, HEADS, INNER, 0.0, batch_first=True, norm_first=True)
+    theirs = nn.Sequential(
+        nn.Embedding(VOCABULARY, WIDTH),
+        nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False),
+        nn.Linear(WIDTH, 17),
+    )
+    return ours.to(device).eval(), theirs.to(device).eval()
+
+
+def timed(works: dict[str, Callable[[], object]], device: str, rounds: int) -> dict[str, float]:
+    """Medians; the works take turns, so that a busy moment meets all of them."""
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for number in range(rounds + 2):
+        for name, work in works.items():
+            if device != "cpu":
+                torch.cuda.synchronize()
+            start = time.perf_counter()
+            work()
+            if device != "cpu":
+                torch.cuda.synchronize()
+            if number >= 2:
+                times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(found) for name, found in times.items()}
+
+
+@torch.inference_mode()
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--lengths", type=int, nargs="*", default=[32, 128, 512])
+    parser.add_argument("--rounds", type=int, default=15)
+    options = parser.parse_args()
+    ours, theirs = models(options.device)
+    threads = torch.get_num_threads()
+    print(f"{LAYERS} layers of width {WIDTH}, batch 8, {options.device}, {threads} threads")
+    print(f"{'length':>6} {'unwatched':>12} {'watched':>9} {'all read':>9} {'nn.Transformer':>15}")
+    for length in options.lengths:
+        ids = torch.randint(VOCABULARY, (8, length), device=options.device)
+
+        def watched(read: bool, ids: torch.Tensor = ids) -> None:
+            with watch(ours) as seen:
+                ours(ids)
+            for path in seen if read else ():
+                seen.weights(path)
+
+        found = timed(
+            {
+                "unwatched": lambda ids=ids: ours(ids),
+                "watched": lambda: watched(False),
+                "read": lambda: watched(True),
+                "torch": lambda ids=ids: theirs(ids),
+            },
+            options.device,
+            options.rounds,
+        )
+        base = found["unwatched"]
+        print(
+            f"{length:6} {base * 1e3:9.2f} ms {found['watched'] / base:8.2f}x "
+            f"{found['read'] / base:8.2f}x {found['torch'] / base:14.2f}x"
+        )
+
+
+if __name__ == "__main__":
+    main()
