@@ -2,8 +2,8 @@
 
     python bench/looking.py [--device cpu] [--lengths 32 128 512]
 
-All variants run in one process, in turns, and the table shows ratios of medians to the unwatched model. Beside it
-stands torch's own `nn.TransformerEncoder` of the same size, which cannot be looked into.
+All variants run in one process, in turns, and the table shows ratios of medians to the unwatched model.
+Beside it stands torch's own `nn.TransformerEncoder` of the same size, which cannot be looked into.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import time
 from collections.abc import Callable
 
 import torch
+from torch import nn
+
 from regard.attention import watch
 from regard.models import ModelSettings, Sizes, TagSettings, TransformerSettings, build
-from torch import nn
 
 WIDTH, HEADS, LAYERS, INNER, VOCABULARY = 256, 4, 4, 1024, 8000
 

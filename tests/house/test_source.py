@@ -4,6 +4,7 @@ import ast
 import re
 
 import pytest
+
 from tests.house.tree import ROOT
 
 FILES = sorted((ROOT / "src" / "regard").rglob("*.py"))
