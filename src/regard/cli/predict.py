@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial, update_wrapper
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,9 +16,10 @@ from regard.cli import output
 from regard.cli.main import app
 
 if TYPE_CHECKING:
+    from regard.data.compressed import Stream as ByteStream
     from regard.data.lines import TextLine
     from regard.run.predictor import Predictor
-    from regard.run.stream import Form, Shard, Stream
+    from regard.run.stream import Form
 
 # Each friendly name, its task, and one line of help.
 NAMES = {
@@ -36,7 +39,7 @@ The answer to a line does not depend on the lines around it.
 
 
 def predict(
-    context: typer.Context,
+    name: str,
     run: Annotated[Path, typer.Argument(help="A run folder, or a zip archive of one.")],
     texts: Annotated[
         list[str] | None, typer.Argument(help="Texts; without any, standard input is read.")
@@ -82,16 +85,19 @@ def predict(
     batch_tokens: Annotated[int, typer.Option(min=8, help="Symbols in a batch.")] = 4096,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Answer texts (the help of each name is in NAMES)."""
+    """Answer texts; `name` is what the command was called, and NAMES has the help of each."""
     output.speak_json(as_json)
     from regard.cli.bar import bar
     from regard.data.lines import count_lines
+    from regard.errors import UsageError
     from regard.run.engine import changed
     from regard.run.stream import Form, Shard, Stream, skip, write_out
 
+    if texts and source is not None:
+        raise UsageError("texts or a file, not both", where="--input")
     share, form = Shard.parse(shard), Form(n_best, scores, as_json)
     predictor = _loaded(run, device, precision, batch_tokens, strict)
-    _check_name(context.info_name or "predict", predictor)
+    _check_name(name, predictor)
     choices = {
         "beam": beam,
         "top_beams": None if predictor.task in ("tag", "classify") else n_best,
@@ -104,16 +110,16 @@ def predict(
     }
     decode = changed(predictor.run.settings.decode, choices)
     chunk = 1 if _asks_a_person(texts, source) else max(256, batch_tokens // 16)
-    name = "text" if texts else str(source or "standard input")
-    stream = Stream(predictor, decode, name, chunk, _note, truncate, keep_going)
-    lines = _lines(texts, source, stream, share)
+    origin = "text" if texts else str(source or "standard input")
+    stream = Stream(predictor, decode, origin, chunk, _note, truncate, keep_going)
     with ExitStack() as stack:
+        lines = share.of(stack.enter_context(closing(_lines(texts, source, keep_going))))
         file, done = stack.enter_context(_destination(target, form, resume))
         total = None if source is None else lambda: share.size(count_lines(source))
         shown = stack.enter_context(bar("answering", total, done))
         if done:
             output.say(f"{done:,} answers are there already")
-        for some in stream.answers(skip(lines, done, name), shown.advance):
+        for some in stream.answers(skip(lines, done, origin), shown.advance):
             text = "".join(form.write(line, answer, predictor.task) for line, answer in some)
             write_out(file, text, durable=target is not None)
             done += len(some)
@@ -156,20 +162,17 @@ def _check_name(name: str, predictor: Predictor) -> None:
 
 
 def _lines(
-    texts: list[str] | None, source: Path | None, stream: Stream, share: Shard
-) -> Iterator[TextLine]:
-    """The share of the lines that is ours, from texts, a file or standard input."""
+    texts: list[str] | None, source: Path | None, keep_going: bool
+) -> Generator[TextLine, None, None]:
+    """All lines: of texts, of a file, or of standard input."""
     from regard.data.lines import TextLine, read_lines
-    from regard.errors import UsageError
 
-    if texts and source is not None:
-        raise UsageError("texts or a file, not both", where="--input")
     if texts:
-        return share.of(TextLine(number, text) for number, text in enumerate(texts, start=1))
+        yield from (TextLine(number, text) for number, text in enumerate(texts, start=1))
+        return
     if _asks_a_person(texts, source):
         output.say("Type a text and press Enter; Ctrl-D ends. Or: regard ... < input.txt")
-    origin = source or sys.stdin.buffer
-    return share.of(read_lines(origin, on_bad_utf8="skip" if stream.keep_going else "stop"))
+    yield from read_lines(source or sys.stdin.buffer, on_bad_utf8="skip" if keep_going else "stop")
 
 
 def _asks_a_person(texts: list[str] | None, source: Path | None) -> bool:
@@ -177,7 +180,7 @@ def _asks_a_person(texts: list[str] | None, source: Path | None) -> bool:
 
 
 @contextmanager
-def _destination(target: Path | None, form: Form, resume: bool) -> Iterator[tuple[BinaryIO, int]]:
+def _destination(target: Path | None, form: Form, resume: bool) -> Iterator[tuple[ByteStream, int]]:
     from regard.errors import UsageError
     from regard.run.stream import output_file
 
@@ -190,5 +193,14 @@ def _destination(target: Path | None, form: Form, resume: bool) -> Iterator[tupl
         yield sys.stdout.buffer, 0
 
 
+def _named(name: str) -> Callable[..., None]:
+    """The command under one of its names; it has the options of `predict`, for the parser to see."""
+    command = partial(predict, name)
+    options = signature(command, eval_str=True)
+    update_wrapper(command, predict)
+    command.__signature__ = options  # type: ignore[attr-defined]
+    return command
+
+
 for _name, (_, _line) in NAMES.items():
-    app.command(_name, help=_line + PROSE.format(name=_name))(predict)
+    app.command(_name, help=_line + PROSE.format(name=_name))(_named(_name))

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, final
+from typing import Any, final
 
+from regard.data.compressed import Stream as ByteStream
 from regard.data.lines import TextLine
 from regard.decode import DecodeSettings
 from regard.errors import DataError, UsageError
@@ -142,7 +143,7 @@ class Stream:
 
 
 @contextmanager
-def output_file(path: Path, lines_each: int, resume: bool) -> Iterator[tuple[BinaryIO, int]]:
+def output_file(path: Path, lines_each: int, resume: bool) -> Iterator[tuple[ByteStream, int]]:
     """A new file to write answers to, or an old one to go on with; and how many answers it holds whole."""
     with disk_errors("write", path):
         if not resume and path.exists():
@@ -156,7 +157,7 @@ def output_file(path: Path, lines_each: int, resume: bool) -> Iterator[tuple[Bin
             yield file, done
 
 
-def write_out(file: BinaryIO, text: str, *, durable: bool) -> None:
+def write_out(file: ByteStream, text: str, *, durable: bool) -> None:
     """Hand lines on at once; into a file, so that they are still there after a power failure."""
     file.write(text.encode())
     file.flush()
@@ -176,7 +177,7 @@ def skip(lines: Iterator[TextLine], done: int, where: str) -> Iterator[TextLine]
     return lines
 
 
-def _whole(file: BinaryIO, lines_each: int) -> int:
+def _whole(file: ByteStream, lines_each: int) -> int:
     """Count whole answers and cut off what a kill left of the next one."""
     position = end = lines = done = 0
     for raw in file:
