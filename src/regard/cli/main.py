@@ -90,4 +90,4 @@ def _unforeseen(fault: Exception) -> int:
     return output.report_bug(fault)
 
 
-from regard.cli import compare, config, data, demo, doctor, evaluate, look, predict, train  # noqa: E402, F401  a command is added by being imported
+from regard.cli import compare, config, data, demo, doctor, evaluate, look, predict, studio, train  # noqa: E402, F401  a command is added by being imported

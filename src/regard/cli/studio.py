@@ -1,0 +1,115 @@
+"""`regard studio`: trained models in the browser, with everything that happens inside them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.cli import output
+from regard.cli.main import app
+
+if TYPE_CHECKING:
+    from regard.studio.settings import StudioSettings
+
+RUNS = Path("runs")
+
+
+@app.command()
+def studio(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Run folders, or zip archives; without any, those in `runs/`."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 8321,
+    token: Annotated[
+        str | None,
+        typer.Option(help="What a visitor must bring; beyond this machine one is made up."),
+    ] = None,
+    open_browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Say where as a JSON object.")] = False,
+) -> int:
+    """Open the studio: ask a trained model, and see every head of it while it answers.
+
+    With nothing trained yet, the page offers to train a small model while you watch. Only this machine can
+    reach it, unless you say otherwise with `--host`; then every visitor needs the token in the address.
+    """
+    output.speak_json(as_json)
+    from regard.run.load import folder_of
+    from regard.studio.server import serve
+    from regard.studio.settings import StudioSettings
+    from regard.studio.state import Studio
+
+    settings = _with_token(StudioSettings(host=host, port=port, token=token))
+    with ExitStack() as stack:
+        folders = [stack.enter_context(folder_of(path)) for path in runs or _found()]
+        for folder in folders:
+            _check(folder)
+        shown = Studio(folders, settings)
+
+        def opened(real_port: int) -> None:
+            _tell(settings, real_port, list(shown.shelf.names), open_browser)
+
+        asked = serve(shown, opened)
+    return 130 if asked == 2 else 0
+
+
+def _found() -> list[Path]:
+    """The runs of this folder, newest first."""
+    settings = [path for path in RUNS.glob("*/config.toml") if path.is_file()]
+    return [path.parent for path in sorted(settings, key=lambda p: p.stat().st_mtime, reverse=True)]
+
+
+def _check(folder: Path) -> None:
+    from regard.errors import ModelFileError
+
+    if not (folder / "config.toml").is_file():
+        raise ModelFileError(
+            "this is not a run folder: there is no config.toml",
+            where=str(folder),
+            remedy="name a folder that `regard train` made",
+        )
+
+
+def _with_token(settings: StudioSettings) -> StudioSettings:
+    import secrets
+
+    from regard.errors import UsageError
+
+    if settings.token is not None and (len(settings.token) < 8 or not settings.token.isascii()):
+        remedy = "leave it out, and one is made up"
+        raise UsageError("a token has at least 8 plain characters", "--token", remedy)
+    if settings.is_local or settings.token:
+        return settings
+    return settings.model_copy(update={"token": secrets.token_urlsafe(24)})
+
+
+def _tell(settings: StudioSettings, port: int, names: list[str], wants_browser: bool) -> None:
+    address = "127.0.0.1" if settings.host in ("0.0.0.0", "::") else settings.host  # noqa: S104
+    place = f"[{address}]" if ":" in address and not address.startswith("[") else address
+    query = f"?token={settings.token}" if settings.token else ""
+    url = f"http://{place}:{port}/{query}"
+    if output.wants_json:
+        output.answer({"url": url, "host": settings.host, "port": port, "runs": names})
+    else:
+        shown = ", ".join(names) or "nothing trained yet: the page offers a demo"
+        output.say(f"regard studio: {shown}")
+        print(url, flush=True)
+        output.say("Ctrl-C ends it.")
+    if wants_browser and not output.wants_json and _has_display():
+        import webbrowser
+
+        webbrowser.open(url)
+
+
+def _has_display() -> bool:
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

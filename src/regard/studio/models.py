@@ -1,0 +1,228 @@
+"""The runs a studio may show: named at the start, loaded when first asked for, never let go by accident.
+
+A folder can be deleted or broken while its model answers. Then the model in memory answers on, and readiness
+says what happened on disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from regard.errors import ModelFileError, RegardError, nearest
+from regard.studio.queue import go_on
+from regard.studio.refusal import Refusal
+
+if TYPE_CHECKING:
+    from regard.run.predictor import Predictor
+    from regard.run.settings import RunSettings
+
+Stamp = tuple[int, int, int]  # what changes when a file is written anew
+
+
+def named(folders: Iterable[Path]) -> dict[str, Path]:
+    """Each folder by its own name; of two alike, the second is numbered."""
+    found: dict[str, Path] = {}
+    for folder in folders:
+        name = stem = folder.resolve().name or "run"
+        number = 2
+        while name in found:
+            name, number = f"{stem}-{number}", number + 1
+        found[name] = folder
+    return found
+
+
+@final
+class Shelf:
+    """Runs by name. `predictor` is called by the one thread that works with models, all else by any."""
+
+    def __init__(self, folders: Mapping[str, Path], most: int, device: str = "auto") -> None:
+        self._folders = dict(folders)
+        self._most, self._device = most, device
+        self._loaded: OrderedDict[str, tuple[Stamp | None, Predictor]] = OrderedDict()
+        self._told: dict[str, tuple[Any, dict[str, Any]]] = {}
+        self._troubles: dict[str, str] = {}
+        self._guard = threading.Lock()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All runs that have a folder with settings in it, or a model in memory."""
+        with self._guard:
+            kept = set(self._loaded)
+        known = self._folders.items()
+        return tuple(name for name, path in known if name in kept or _is_run(path))
+
+    def folder(self, name: str) -> Path:
+        """Where a run lies; only names of the list can be asked for."""
+        if name not in self._folders or name not in self.names:
+            known = self.names
+            remedy = nearest(name, known) if known else "start with a run: regard studio RUN"
+            raise Refusal(404, "there is no run of this name", "run", remedy)
+        return self._folders[name]
+
+    def loaded(self, name: str) -> Predictor | None:
+        """The model in memory, if it is that of the folder as it is now, or all that is left of it."""
+        folder = self.folder(name)
+        with self._guard:
+            stamp, predictor = self._loaded.get(name, (None, None))
+        return predictor if stamp == _stamp(folder / "model.safetensors") else None
+
+    def predictor(self, name: str) -> Predictor:
+        """The model of a run: a newer one when its folder has one, else the one that served so far."""
+        from regard.run.predictor import Predictor
+
+        folder = self.folder(name)
+        now = _stamp(folder / "model.safetensors")
+        with self._guard:
+            before = self._loaded.get(name)
+            if before is not None:
+                self._loaded.move_to_end(name)
+        if before is not None and before[0] == now:
+            return before[1]
+        try:
+            fresh = Predictor.load(folder, self._device, note=_ignore)
+        except (RegardError, OSError) as fault:
+            self._troubles[name] = fault.what if isinstance(fault, RegardError) else "unreadable"
+            if before is None:
+                raise _as_model_fault(fault) from None
+            return before[1]
+        _let_stop(fresh)
+        self._troubles.pop(name, None)
+        with self._guard:
+            self._loaded[name] = (now, fresh)
+            while len(self._loaded) > self._most:
+                self._loaded.popitem(last=False)
+        return fresh
+
+    def troubles(self) -> dict[str, str]:
+        """What is wrong with which run, on disk, as it is now."""
+        found = dict(self._troubles)
+        with self._guard:
+            served = list(self._loaded)
+        for name in served:
+            if _stamp(self._folders[name] / "model.safetensors") is None:
+                found[name] = "its folder has no model any more; the one in memory answers"
+        return found
+
+    def settings(self, name: str) -> RunSettings:
+        """The settings of a run, as its folder has them."""
+        from regard.run.load import read_settings
+
+        return read_settings(self.folder(name) / "config.toml")
+
+    def records(self, name: str, kind: str) -> list[dict[str, Any]]:
+        """The lines of metrics.jsonl or samples.jsonl; a line that is no JSON object is passed over."""
+        path = self.folder(name) / f"{kind}.jsonl"
+        try:
+            *whole, _torn = path.read_bytes().split(b"\n")
+        except OSError:
+            return []
+        found = (_object(line) for line in whole)
+        return [entry for entry in found if entry is not None]
+
+    def about(self, name: str) -> dict[str, Any]:
+        """A run in a few words: task, size, what it is made of, how good it is, whether it trains now."""
+        folder = self.folder(name)
+        state = (_stamp(folder / "model.safetensors"), _stamp(folder / "metrics.jsonl"))
+        known = self._told.get(name)
+        if known is None or known[0] != state:
+            known = (state, self._describe(name))
+            self._told[name] = known
+        return {"name": name, **known[1], "live": is_live(folder)}
+
+    def _describe(self, name: str) -> dict[str, Any]:
+        try:
+            settings = self.settings(name)
+        except (RegardError, OSError):
+            return {"task": "", "parameters": 0, "summary": "its settings cannot be read"}
+        found = {
+            "task": settings.task,
+            "parameters": _parameters(self.folder(name) / "model.safetensors"),
+            "summary": _summary(settings),
+        }
+        score = _best(self.records(name, "metrics"))
+        return found if score is None else {**found, "score": score}
+
+
+def is_live(folder: Path) -> bool:
+    """Whether somebody trains in this folder now."""
+    from regard.run.lock import NAME, Holder
+
+    try:
+        content = json.loads((folder / NAME).read_bytes()[:4096])
+        return not Holder(**content).gone()
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / "config.toml").is_file()
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _let_stop(predictor: Predictor) -> None:
+    """Before each module runs, work that nobody waits for ends: within one step of whatever it does."""
+    for module in predictor.model.modules():
+        module.register_forward_pre_hook(lambda _module, _given: go_on())
+
+
+def _as_model_fault(fault: RegardError | OSError) -> RegardError:
+    if isinstance(fault, RegardError):
+        return type(fault)(fault.what, "run", fault.remedy)  # a path is nobody's business
+    return ModelFileError("the model cannot be read", "run")
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    with contextlib.suppress(ValueError, RecursionError):
+        entry = json.loads(line, parse_constant=lambda _name: None) if line else None
+        return entry if isinstance(entry, dict) else None
+    return None
+
+
+def _parameters(path: Path) -> int:
+    from regard.run import weights
+
+    try:
+        entries = weights.read_header(path).entries
+    except (RegardError, OSError):
+        return 0
+    return sum(math.prod(entry.shape) for entry in entries)
+
+
+def _summary(settings: RunSettings) -> str:
+    model = settings.model
+    parts = [f"{model.encoder.kind} encoder"] if model.encoder else []
+    parts.append(f"{model.reader.kind} reader")
+    score = getattr(model.reader, "score", None)
+    if score:
+        parts.append("no attention" if score == "none" else f"{score} attention")
+    if settings.data.toy:
+        parts.append(f"trained on {settings.data.toy}")
+    return ", ".join(parts)
+
+
+def _best(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The deciding metric of the best evaluation so far."""
+    judged = [entry for entry in entries if entry.get("kind") == "valid" and entry.get("metrics")]
+    best = [entry for entry in judged if entry.get("is_best")] or judged
+    if not best:
+        return None
+    metric = best[-1]["metrics"][0]
+    return {"name": str(metric.get("name")), "value": metric.get("value")}
+
+
+def _ignore(_message: str) -> None:
+    """What was done otherwise than asked is not for a server's log: it may speak of the text."""

@@ -1,0 +1,64 @@
+"""What there is to look at: runs, their settings, and how they learned."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import Response
+
+from regard import __version__
+from regard.studio import schema
+from regard.studio.refusal import as_json
+from regard.studio.state import Studio, studio_of
+
+router = APIRouter(prefix="/api", tags=["runs"])
+Here = Annotated[Studio, Depends(studio_of)]
+After = Annotated[int, Query(ge=-1, le=2**62, description="only entries of later steps")]
+
+
+@router.get("/about", response_model=schema.About, summary="What the studio has to show")
+def about(studio: Here) -> Response:
+    """Runs, toys, and where the demo stands."""
+    from regard.data.toys import TOYS
+
+    toys = [
+        {"name": toy.name, "title": toy.title, "story": toy.story, "task": toy.task}
+        for toy in TOYS.values()
+    ]
+    runs = [studio.shelf.about(name) for name in studio.shelf.names]
+    demo = studio.demo.as_dict()
+    return as_json({"version": __version__, "runs": runs, "toys": toys, "demo": demo})
+
+
+@router.get("/runs/{name}/metrics", response_model=schema.Metrics, summary="Losses and scores")
+def metrics(name: str, studio: Here, after: After = -1) -> Response:
+    """The lines of metrics.jsonl."""
+    return _lines(studio, name, "metrics", after)
+
+
+@router.get("/runs/{name}/samples", response_model=schema.Samples, summary="How the map sharpened")
+def samples(name: str, studio: Here, after: After = -1) -> Response:
+    """The lines of samples.jsonl: weights are base64 of square-root bytes, (heads, query, key)."""
+    return _lines(studio, name, "samples", after)
+
+
+@router.get("/runs/{name}/settings", summary="All that decided a run")
+def settings(name: str, studio: Here) -> Response:
+    """What config.toml holds, but for where its files lay."""
+    found = studio.shelf.settings(name).model_dump(mode="json")
+    for role in ("train", "valid", "test"):
+        paths = found["data"][role]
+        found["data"][role] = [path.replace("\\", "/").rpartition("/")[2] for path in paths]
+    return as_json(found)
+
+
+def _lines(studio: Studio, name: str, kind: str, after: int) -> Response:
+    entries = studio.shelf.records(name, kind)
+    newer = [entry for entry in entries if _step(entry) > after]
+    return as_json({"run": name, kind: newer})
+
+
+def _step(entry: dict[str, object]) -> int:
+    step = entry.get("step")
+    return step if isinstance(step, int) else 0

@@ -1,0 +1,180 @@
+"""Ask a model and look inside: the trace as JSON, its matrices one head at a time as bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Path as InPath
+from fastapi.responses import Response
+
+from regard.studio import picture, schema
+from regard.studio.cost import check_cost
+from regard.studio.refusal import as_json
+from regard.studio.schema import TraceAsked
+from regard.studio.state import Studio, studio_of
+from regard.studio.traces import described, finite, head_of, number_of, site_of
+
+if TYPE_CHECKING:
+    from regard.decode import DecodeSettings
+    from regard.inspect.trace import Trace
+    from regard.run.predictor import Predictor
+
+router = APIRouter(prefix="/api/trace", tags=["trace"])
+Here = Annotated[Studio, Depends(studio_of)]
+Number = Annotated[int, InPath(ge=0, le=1_000_000)]
+Bytes: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/octet-stream": {}}, "description": "Row by row"}
+}
+LASTING = {"cache-control": "private, max-age=3600"}  # a trace never changes
+
+
+@router.post("", response_model=schema.TraceAbout, summary="Answer a text and look inside")
+async def ask(asked: TraceAsked, request: Request, studio: Here) -> Response:
+    """Decode, replay the winner, keep everything; the answer lists what can be looked at."""
+    predictor = studio.shelf.loaded(asked.run)
+    if predictor is None:
+        predictor = await studio.queue.do(lambda: studio.shelf.predictor(asked.run), request)
+    settings = _settings(predictor, asked, studio.limits.written)
+    check_cost(predictor, asked.text, settings, studio.limits)
+    trace = await studio.queue.do(lambda: _trace(predictor, asked, settings), request)
+    return as_json(described(studio.traces.add(trace), trace))
+
+
+@router.get("/{id}", response_model=schema.TraceAbout, summary="The same once more")
+def header(id: str, studio: Here) -> Response:
+    """All but the matrices."""
+    return as_json(described(id, studio.traces.get(id)), headers=LASTING)
+
+
+@router.get("/{id}/weights/{site}/{head}", responses=Bytes, summary="One head's matrix")
+def weights(
+    id: str,
+    site: Number,
+    head: str,
+    studio: Here,
+    what: Literal["weights", "scores"] = "weights",
+    words: Annotated[bool, Query(description="between words, not pieces")] = False,
+) -> Response:
+    """Bytes, query x key: round(sqrt(weight) * 255); scores are float32, little-endian."""
+    trace = studio.traces.get(id)
+    found = site_of(trace, site)
+    if what == "scores":
+        return _raw(picture.as_floats(head_of(found.scores, head)))
+    table = trace.by_words(found) if words else found.weights
+    return _raw(picture.as_bytes(head_of(table, head)).tobytes())
+
+
+@router.get("/{id}/thumbnails", responses=Bytes, summary="Every head at a glance")
+def thumbnails(id: str, studio: Here) -> Response:
+    """32 x 32 bytes a head, sites and heads in order."""
+    sites = studio.traces.get(id).sites
+    tiles = [picture.tile(head).tobytes() for site in sites for head in site.weights]
+    return _raw(b"".join(tiles))
+
+
+@router.get(
+    "/{id}/neurons/{site}/{head}/{query}",
+    response_model=schema.Neurons,
+    summary="What each neuron adds to each score",
+)
+def neurons(id: str, site: Number, head: str, query: Number, studio: Here) -> Response:
+    """One query against its heaviest keys, in the order of the keys."""
+    trace = studio.traces.get(id)
+    found = site_of(trace, site)
+    number = number_of(head, found.heads)
+    row = number_of(str(query), found.weights.shape[1])
+    heavy = np.argsort(-found.weights[number, row], kind="stable")[: studio.limits.neuron_keys]
+    keys = np.sort(heavy)
+    scores, bias = found.scores[number, row, keys], found.bias
+    return as_json(
+        {
+            "query": found.query[number, row].tolist(),
+            "places": keys.tolist(),
+            "keys": found.key[number, keys].tolist(),
+            "contributions": found.contributions_of(number, row)[keys].tolist(),
+            "bias": None if bias is None else bias[number, row, keys].tolist(),
+            "scores": [finite(score) for score in scores.tolist()],
+            "weights": found.weights[number, row, keys].tolist(),
+            "total": found.weights.shape[2],
+            "capped": len(keys) < found.weights.shape[2],
+        },
+        headers=LASTING,
+    )
+
+
+@router.get("/{id}/tree", response_model=schema.TreeAbout, summary="The beam's tree")
+def tree(id: str, studio: Here) -> Response:
+    """Every candidate of every step; -1 is the slot of one that was dropped."""
+    steps = [
+        [
+            {
+                "parent": node.parent,
+                "symbol": node.symbol,
+                "id": node.id,
+                "log_probability": finite(node.log_probability),
+                "total": finite(node.total),
+                "fate": node.fate,
+                "slot": node.slot,
+                "winner": node.winner,
+            }
+            for node in step
+        ]
+        for step in studio.traces.get(id).tree or ()
+    ]
+    return as_json({"steps": steps}, headers=LASTING)
+
+
+@router.get("/{id}/rollout/{layer}", responses=Bytes, summary="Attention followed downwards")
+def rollout(id: str, layer: Number, studio: Here) -> Response:
+    """Bytes as weights are, for one layer of self-attention."""
+    layers = studio.traces.get(id).rollout()
+    return _raw(picture.as_bytes(layers[number_of(str(layer), len(layers))]).tobytes())
+
+
+@router.get("/{id}/export.{kind}", summary="Take it away", responses=Bytes)
+def export(
+    id: str,
+    kind: Literal["json", "npz", "html", "svg", "csv"],
+    studio: Here,
+    site: Annotated[int | None, Query(ge=0, le=1_000_000)] = None,
+    head: Annotated[str, Query(max_length=8)] = "mean",
+) -> Response:
+    """The whole trace (json, npz, html), or one map of it (svg, csv)."""
+    from regard.studio import export as files
+
+    trace = studio.traces.get(id)
+    content = files.write(trace, kind, site, head)
+    headers = {**LASTING, "content-disposition": f'attachment; filename="attention.{kind}"'}
+    return Response(content, headers=headers, media_type=files.KINDS[kind])
+
+
+def _raw(content: bytes) -> Response:
+    return Response(content, headers=LASTING, media_type="application/octet-stream")
+
+
+def _settings(predictor: Predictor, asked: TraceAsked, longest: int) -> DecodeSettings:
+    from regard.run.engine import changed
+
+    usual = predictor.run.settings.decode
+    beam = asked.beam or usual.beam
+    most = min(asked.max_length or usual.max_length, longest)
+    changes = {
+        "beam": beam,
+        "top_beams": min(usual.top_beams, beam),
+        "max_length": most,
+        "min_length": min(usual.min_length, most),
+        "sample": asked.sample,
+        "temperature": asked.temperature,
+        "top_k": asked.top_k,
+        "top_p": asked.top_p,
+        "seed": asked.seed,
+    }
+    return changed(usual, changes)
+
+
+def _trace(predictor: Predictor, asked: TraceAsked, settings: DecodeSettings) -> Trace:
+    from regard.inspect.trace import trace
+
+    return trace(predictor, asked.text, settings, prefix=asked.prefix)

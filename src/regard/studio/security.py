@@ -1,0 +1,204 @@
+"""Who may speak to the server: the page it sent itself, on the machine it was told to trust, and nobody else.
+
+A browser on this machine runs pages of strangers, and any of them can send requests to 127.0.0.1. So a
+request must name us (Host), come from our own page or from no page (Origin, Sec-Fetch-Site), and beyond
+loopback bring the token. Nothing is ever shared with another origin.
+"""
+
+from __future__ import annotations
+
+import hmac
+import socket
+from collections.abc import Callable, Mapping
+from http.cookies import CookieError, SimpleCookie
+from ipaddress import ip_address
+from typing import final
+from urllib.parse import parse_qs
+
+from fastapi.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from regard.studio.body import check_json, read_body, replay
+from regard.studio.refusal import Refusal
+from regard.studio.settings import StudioSettings
+
+COOKIE = "regard-token"
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_ALWAYS = frozenset({"/healthz", "/readyz", "/metrics"})
+_WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' blob: data:",
+        "font-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types svelte-trusted-html",  # the one policy that the page's framework makes
+    )
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-embedder-policy": "require-corp",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+_RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+@final
+class Guard:
+    """The outermost layer: nothing behind it sees a request that was not checked here."""
+
+    def __init__(
+        self, app: ASGIApp, settings: StudioSettings, draining: Callable[[], bool]
+    ) -> None:
+        self.app, self.settings, self.draining = app, settings, draining
+        self.names = _LOOPBACK if settings.is_local else _LOOPBACK | _names_of(settings.host)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check, read the body within its bounds, hand on; or refuse."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._serve(scope, receive, _with_headers(send))
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            headers = _single(scope)
+            self._check_host(headers)
+            _check_origin(scope, headers)
+            entrance = self._check_token(scope, headers)
+            if self.draining() and scope["path"] not in _ALWAYS:
+                raise Refusal(503, "the studio is stopping", headers={"connection": "close"})
+            body = await read_body(headers, receive, self.settings.limits)
+            if scope["method"] in _WRITES:
+                check_json(headers, body, self.settings.limits)
+        except Refusal as refusal:
+            await refusal.response()(scope, receive, send)
+            return
+        if entrance is not None:
+            await entrance(scope, receive, send)
+            return
+        await self.app(scope, replay(body, receive), send)
+
+    def _check_host(self, headers: Mapping[bytes, bytes]) -> None:
+        """DNS rebinding gives a stranger's name our address; the name still shows in Host."""
+        name = _name(headers.get(b"host", b"").decode("latin-1"))
+        known = name in self.names or (not self.settings.is_local and _is_address(name))
+        if not known:
+            remedy = f"open http://{self.settings.host}:{self.settings.port}/"
+            raise Refusal(421, "this server does not go by that name", "host", remedy)
+
+    def _check_token(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Response | None:
+        """None to go on; or, for the address with the token in it, a cookie and the address without."""
+        if self.settings.token is None:
+            return None
+        bearer = headers.get(b"authorization", b"")
+        if bearer[:7].lower() == b"bearer " and self._fits(bearer[7:].strip()):
+            return None
+        if self._fits(_cookie(headers)):
+            return None
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if scope["path"] == "/" and scope["method"] == "GET" and self._fits(given.encode()):
+            answer = Response(status_code=303, headers={"location": "/"})
+            answer.set_cookie(
+                COOKIE, self.settings.token, httponly=True, samesite="strict", path="/"
+            )
+            return answer
+        raise Refusal(
+            401,
+            "the token is missing or wrong",
+            "authorization",
+            "open the address that `regard studio` printed",
+            {"www-authenticate": "Bearer"},
+        )
+
+    def _fits(self, given: bytes) -> bool:
+        return hmac.compare_digest(given, (self.settings.token or "").encode())
+
+
+def _check_origin(scope: Scope, headers: Mapping[bytes, bytes]) -> None:
+    """A browser says which page asks. Only our own may; a person may come from anywhere to the front door."""
+    origin = headers.get(b"origin")
+    ours = [scheme + headers.get(b"host", b"") for scheme in (b"http://", b"https://")]
+    if origin is not None and origin not in ours:
+        raise Refusal(403, "another page asks", "origin", "use the studio's own page")
+    site = headers.get(b"sec-fetch-site", b"none")
+    walks_in = (
+        scope["path"] == "/"
+        and scope["method"] == "GET"
+        and headers.get(b"sec-fetch-mode") == b"navigate"
+        and headers.get(b"sec-fetch-dest", b"document") == b"document"
+    )
+    if site not in (b"none", b"same-origin") and not walks_in:
+        raise Refusal(403, "another page asks", "sec-fetch-site", "use the studio's own page")
+
+
+def _single(scope: Scope) -> dict[bytes, bytes]:
+    """Headers by name; one that decides something may come only once."""
+    found: dict[bytes, bytes] = {}
+    deciding = (b"host", b"origin", b"content-length", b"content-type", b"authorization")
+    for name, value in scope["headers"]:
+        if name in found and name in deciding:
+            raise Refusal(400, "a header comes twice", name.decode("latin-1"))
+        found[name] = value
+    return found
+
+
+def _name(host: str) -> str:
+    """The name in `name:port` or `[::1]:port`; empty when it is neither."""
+    if host.startswith("["):
+        address, bracket, port = host[1:].partition("]")
+        whole = bracket and (not port or (port[0] == ":" and port[1:].isdecimal()))
+        return address.lower() if whole else ""
+    name, colon, port = host.partition(":")
+    return name.lower() if not colon or port.isdecimal() else ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _names_of(host: str) -> frozenset[str]:
+    machine = socket.gethostname().lower()
+    return frozenset({host.strip("[]").lower(), machine, machine.partition(".")[0]})
+
+
+def _cookie(headers: Mapping[bytes, bytes]) -> bytes:
+    try:
+        found = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
+    except CookieError:
+        return b""
+    return found.value.encode() if found else b""
+
+
+def _with_headers(send: Send) -> Send:
+    """Every answer carries the policy, refusals too."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = list(message.get("headers", []))
+            names = {name.lower() for name, _ in given}
+            extra = [pair for pair in _RAW if pair[0] not in names]
+            if b"cache-control" not in names:
+                extra.append((b"cache-control", b"no-store"))
+            message = {**message, "headers": [*given, *extra]}
+        await send(message)
+
+    return sent

@@ -1,0 +1,138 @@
+"""Traces that were made for the page, kept while it looks at them: a bounded shelf, the oldest goes first."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from regard.studio.refusal import Refusal
+from regard.studio.settings import Limits
+
+if TYPE_CHECKING:
+    from regard.inspect.site import TracedSite
+    from regard.inspect.trace import Trace
+
+
+@final
+class TraceStore:
+    """Traces by an id that nobody can guess."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._kept: OrderedDict[str, tuple[Trace, int]] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def add(self, trace: Trace) -> str:
+        """Keep one more, and let go of the oldest where it gets too much."""
+        name = secrets.token_hex(8)
+        with self._guard:
+            self._kept[name] = (trace, size_of(trace))
+            while len(self._kept) > 1 and self._is_full():
+                self._kept.popitem(last=False)
+        return name
+
+    def get(self, name: str) -> Trace:
+        """The trace of this id, now the one used last."""
+        with self._guard:
+            if name not in self._kept:
+                raise Refusal(
+                    404, "there is no such trace", "id", "ask for it again: POST /api/trace"
+                )
+            self._kept.move_to_end(name)
+            return self._kept[name][0]
+
+    def _is_full(self) -> bool:
+        size = sum(size for _, size in self._kept.values())
+        return len(self._kept) > self._limits.traces or size > self._limits.trace_bytes
+
+
+def size_of(trace: Trace) -> int:
+    """Bytes of all its numbers."""
+    return sum(array.nbytes for site in trace.sites for array in site.arrays().values())
+
+
+def site_of(trace: Trace, number: int) -> TracedSite:
+    """A site by its place in the list."""
+    if not 0 <= number < len(trace.sites):
+        raise Refusal(404, f"this trace has {len(trace.sites)} sites", "site", "count from 0")
+    return trace.sites[number]
+
+
+def head_of(weights: np.ndarray, head: str) -> np.ndarray:
+    """One head of (heads, query, key) by its number, or the `mean` of all."""
+    if head == "mean":
+        return weights.mean(0, dtype=np.float32)
+    return weights[number_of(head, len(weights))]
+
+
+def number_of(head: str, heads: int) -> int:
+    """The number of a head that exists."""
+    if not (head.isascii() and head.isdecimal() and len(head) < 6 and int(head) < heads):
+        raise Refusal(404, f"this site has {heads} heads", "head", "count from 0, or ask for mean")
+    return int(head)
+
+
+def finite(value: float) -> float | None:
+    """JSON has no other numbers."""
+    return float(value) if math.isfinite(value) else None
+
+
+def described(name: str, trace: Trace) -> dict[str, Any]:
+    """A trace without its matrices: what was asked and answered, the tokens, and the list of sites."""
+    return {
+        "id": name,
+        "task": trace.task,
+        "model": trace.model,
+        "question": trace.question,
+        "answer": trace.answer.as_dict(),
+        "steps": [
+            {
+                "symbol": step.symbol,
+                "id": step.id,
+                "given": step.given,
+                "log_probability": finite(step.log_probability),
+                "alternatives": [
+                    {
+                        "symbol": other.symbol,
+                        "id": other.id,
+                        "log_probability": finite(other.log_probability),
+                    }
+                    for other in step.alternatives
+                ],
+            }
+            for step in trace.steps
+        ],
+        "axes": {
+            axis: {
+                "pieces": list(tokens.pieces),
+                "word_ids": list(tokens.word_ids),
+                "words": list(tokens.words),
+            }
+            for axis, tokens in trace.axes.items()
+        },
+        "sites": [
+            {
+                "index": index,
+                "path": site.path,
+                "kind": site.kind,
+                "layer": site.layer,
+                "queries": site.queries,
+                "keys": site.keys,
+                "heads": site.heads,
+                "score": site.score,
+                "normaliser": site.normaliser,
+                "shape": list(site.weights.shape),
+                "width": site.width,
+            }
+            for index, site in enumerate(trace.sites)
+        ],
+        "has_tree": trace.tree is not None,
+    }
