@@ -1,0 +1,72 @@
+// A lesson's values as cells, and a reader's text as a lesson's input.
+
+import { digits } from "./text";
+
+export type Scalar = boolean | number | string;
+export type Value = Scalar | readonly Scalar[] | readonly (readonly Scalar[])[];
+
+/** Any value as rows of cells. */
+export function grid(value: Value): readonly (readonly Scalar[])[] {
+  if (!Array.isArray(value)) return [[value as Scalar]];
+  if (value.some(Array.isArray)) return value as readonly (readonly Scalar[])[];
+  return [value as readonly Scalar[]];
+}
+
+export function cellText(cell: Scalar): string {
+  if (typeof cell === "boolean") return cell ? "■" : "·";
+  if (typeof cell === "number") return Number.isInteger(cell) ? digits(cell) : precise(cell);
+  return cell.replace(/^-inf$/, "−∞").replace(/^inf$/, "∞");
+}
+
+/** Five decimals, and more where rounding would hide that a number is not quite whole. */
+function precise(number: number): string {
+  const nearly = Math.round(number) !== 0 && Math.abs(number - Math.round(number));
+  if (typeof nearly === "number" && nearly > 1e-8 && nearly < 5e-6) return number.toFixed(7);
+  const size = Math.abs(number);
+  if (size < 1e-4) return size < 1e-14 ? "0" : digits(number, 4);
+  if (size >= 1000) return digits(number, 1);
+  return number.toFixed(5).replace(/\.?0+$/, "").replace(/^-/, "−");
+}
+
+export type Shape = "number" | "row" | "table" | "text";
+
+/** How an input is edited: cell by cell where it is small and made of numbers, else as JSON. */
+export function shapeOf(value: unknown): Shape {
+  if (typeof value === "number") return "number";
+  if (!Array.isArray(value) || value.length === 0) return "text";
+  if (value.every((one) => typeof one === "number")) return value.length <= 12 ? "row" : "text";
+  const isTable =
+    value.every(
+      (row) => Array.isArray(row) && row.length > 0 && row.every((one) => typeof one === "number"),
+    ) && new Set(value.map((row: unknown[]) => row.length)).size === 1;
+  if (!isTable) return "text";
+  return value.length <= 8 && (value[0] as unknown[]).length <= 8 ? "table" : "text";
+}
+
+export type Read = { readonly value: unknown } | { readonly error: string };
+
+/** JSON as a reader types it. */
+export function read(text: string): Read {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return { error: "Not readable yet: write [1, 0.5] for a row, [[1, 0], [0, 1]] for a table." };
+  }
+}
+
+/** The same value with one number of it changed. */
+export function withCell(value: unknown, row: number, column: number, number: number): unknown {
+  if (!Array.isArray(value)) return number;
+  if (!Array.isArray(value[0])) return value.map((one, at) => (at === column ? number : one));
+  return value.map((line: unknown[], at) =>
+    at === row ? line.map((one, place) => (place === column ? number : one)) : line,
+  );
+}
+
+/** Inputs out of an address: an object, or nothing. */
+export function readInputs(text: string): Record<string, unknown> {
+  if (!text) return {};
+  const found = read(text);
+  if ("error" in found || typeof found.value !== "object" || found.value === null) return {};
+  return Array.isArray(found.value) ? {} : (found.value as Record<string, unknown>);
+}

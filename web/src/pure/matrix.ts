@@ -1,0 +1,86 @@
+// A table of numbers, row by row, and how it travels: one byte a weight, its square root times 255.
+
+export interface Matrix {
+  readonly rows: number;
+  readonly columns: number;
+  readonly values: Float32Array;
+}
+
+/** The weights of square-root bytes; small weights keep their digits (error below 0.004). */
+export function decode(bytes: Uint8Array, rows: number, columns: number): Matrix {
+  if (bytes.length !== rows * columns) {
+    throw new Error(`${bytes.length} bytes are not ${rows} x ${columns} weights`);
+  }
+  return { rows, columns, values: Float32Array.from(bytes, (byte) => (byte / 255) ** 2) };
+}
+
+/** The bytes of a base64 text. */
+export function fromBase64(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+export function matrixOf(table: readonly (readonly number[])[]): Matrix {
+  const columns = table[0]?.length ?? 0;
+  return { rows: table.length, columns, values: Float32Array.from(table.flat()) };
+}
+
+export function at(matrix: Matrix, row: number, column: number): number {
+  return matrix.values[row * matrix.columns + column] ?? 0;
+}
+
+export function rowOf(matrix: Matrix, row: number): Float32Array {
+  return matrix.values.subarray(row * matrix.columns, (row + 1) * matrix.columns);
+}
+
+/** Head `head` of a stack (heads, rows, columns), or the mean over all. */
+export function headOf(
+  values: Float32Array,
+  [heads, rows, columns]: readonly [number, number, number],
+  head: number | "mean",
+): Matrix {
+  const size = rows * columns;
+  if (head !== "mean") return { rows, columns, values: values.slice(head * size, (head + 1) * size) };
+  const mean = new Float32Array(size);
+  for (let place = 0; place < values.length; place++) mean[place % size]! += values[place]! / heads;
+  return { rows, columns, values: mean };
+}
+
+/** One minus the other where both have the same shape; else nothing can be compared. */
+export function difference(one: Matrix, other: Matrix): Matrix | null {
+  if (one.rows !== other.rows || one.columns !== other.columns) return null;
+  const values = one.values.map((value, place) => value - other.values[place]!);
+  return { rows: one.rows, columns: one.columns, values };
+}
+
+/** The largest size of any finite number, for a signed scale. */
+export function reach(values: ArrayLike<number>): number {
+  let largest = 0;
+  for (let place = 0; place < values.length; place++) {
+    const size = Math.abs(values[place]!);
+    if (Number.isFinite(size) && size > largest) largest = size;
+  }
+  return largest;
+}
+
+/** The places of the `count` largest numbers, largest first. */
+export function largest(row: ArrayLike<number>, count: number): number[] {
+  const places = Array.from({ length: row.length }, (_, place) => place);
+  return places.sort((a, b) => row[b]! - row[a]! || a - b).slice(0, count);
+}
+
+/** Fewer, larger cells, each the largest weight of those it stands for; the factor says how many. */
+export function pooled(matrix: Matrix, limit: number): { matrix: Matrix; factor: number } {
+  const factor = Math.ceil(Math.max(matrix.rows, matrix.columns) / limit);
+  if (factor <= 1) return { matrix, factor: 1 };
+  const rows = Math.ceil(matrix.rows / factor);
+  const columns = Math.ceil(matrix.columns / factor);
+  const values = new Float32Array(rows * columns);
+  for (let row = 0; row < matrix.rows; row++) {
+    for (let column = 0; column < matrix.columns; column++) {
+      const place = Math.floor(row / factor) * columns + Math.floor(column / factor);
+      const value = at(matrix, row, column);
+      if (Math.abs(value) > Math.abs(values[place]!)) values[place] = value;
+    }
+  }
+  return { matrix: { rows, columns, values }, factor };
+}

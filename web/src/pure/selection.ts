@@ -1,0 +1,124 @@
+// What is being looked at. One value holds all of it, and the address after # is its text,
+// so that a link brings back exactly what was seen.
+
+export const VIEWS = [
+  "translate",
+  "heat",
+  "lines",
+  "model",
+  "graph",
+  "neurons",
+  "beam",
+  "learning",
+  "compare",
+  "lessons",
+] as const;
+export type View = (typeof VIEWS)[number];
+export type Head = number | "mean";
+
+export interface Selection {
+  readonly view: View;
+  readonly run: string;
+  readonly text: string;
+  readonly beam: number;
+  /** Symbols that the answer must begin with. */
+  readonly prefix: readonly string[];
+  /** A path such as reader.attention; empty for the one that best shows where the answer comes from. */
+  readonly site: string;
+  readonly head: Head;
+  readonly row: number;
+  readonly column: number;
+  readonly words: boolean;
+  readonly table: boolean;
+  readonly layer: number;
+  /** The other side of a comparison. */
+  readonly otherRun: string;
+  readonly otherText: string;
+  readonly otherSite: string;
+  readonly otherHead: Head;
+  readonly step: number;
+  readonly probe: number;
+  readonly lesson: string;
+  /** A lesson's own numbers, as JSON; empty for the lecture's. */
+  readonly inputs: string;
+}
+
+export const START: Selection = {
+  view: "translate",
+  run: "",
+  text: "",
+  beam: 4,
+  prefix: [],
+  site: "",
+  head: "mean",
+  row: 0,
+  column: 0,
+  words: false,
+  table: false,
+  layer: -1,
+  otherRun: "",
+  otherText: "",
+  otherSite: "",
+  otherHead: "mean",
+  step: -1,
+  probe: 0,
+  lesson: "",
+  inputs: "",
+};
+
+const LONGEST = 20_000;
+
+/** The address of a selection: only what differs from the start. */
+export function toHash(selection: Selection): string {
+  const parts = new URLSearchParams();
+  for (const name of Object.keys(START) as (keyof Selection)[]) {
+    const value = selection[name];
+    if (name === "prefix") {
+      for (const symbol of selection.prefix) parts.append("prefix", symbol);
+    } else if (value !== START[name]) {
+      parts.set(name, value === true ? "1" : String(value));
+    }
+  }
+  const text = parts.toString();
+  return text ? `#${text}` : "";
+}
+
+/** The selection of an address; what makes no sense is left as at the start. */
+export function fromHash(hash: string): Selection {
+  const parts = new URLSearchParams(hash.replace(/^#/, "").slice(0, LONGEST));
+  const found: Record<string, unknown> = { ...START };
+  for (const [name, start] of Object.entries(START)) {
+    const text = parts.get(name);
+    if (name === "prefix") found[name] = parts.getAll("prefix");
+    else if (text === null) continue;
+    else if (name === "view") found[name] = VIEWS.includes(text as View) ? text : start;
+    else if (name === "head" || name === "otherHead") found[name] = head(text);
+    else if (typeof start === "boolean") found[name] = text === "1";
+    else if (typeof start === "number") found[name] = whole(text, start);
+    else found[name] = text;
+  }
+  return found as unknown as Selection;
+}
+
+/** A change, and what it makes meaningless: another run or text has other cells and no forced beginning. */
+export function change(before: Selection, part: Partial<Selection>): Selection {
+  const after = { ...before, ...part };
+  const isNew = (name: keyof Selection): boolean => after[name] !== before[name];
+  const fresh: Partial<Selection> = {};
+  if (isNew("run")) Object.assign(fresh, { site: "", head: "mean", layer: -1, step: -1, probe: 0 });
+  if (isNew("run") || isNew("text")) Object.assign(fresh, { prefix: [], row: 0, column: 0 });
+  if (isNew("site")) Object.assign(fresh, { head: "mean", row: 0, column: 0 });
+  if (isNew("words")) Object.assign(fresh, { row: 0, column: 0 });
+  if (isNew("otherRun")) Object.assign(fresh, { otherSite: "", otherHead: "mean" });
+  if (isNew("lesson")) Object.assign(fresh, { inputs: "" });
+  return { ...after, ...fresh, ...part };
+}
+
+function head(text: string): Head {
+  return text === "mean" ? "mean" : whole(text, 0);
+}
+
+function whole(text: string, otherwise: number): number {
+  const number = Number(text);
+  return Number.isSafeInteger(number) && number >= -1 ? number : otherwise;
+}

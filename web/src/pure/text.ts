@@ -1,0 +1,85 @@
+// Tokens as people can read them: marks of word beginnings become spacing, hidden controls become visible.
+
+const NAMED: Readonly<Record<string, string>> = {
+  "\n": "↵",
+  "\r": "␍",
+  "\t": "⇥",
+  "\u00a0": "⍽",
+  "\u00ad": "[SHY]",
+  "\u061c": "[ALM]",
+  "\u200b": "[ZWSP]",
+  "\u200c": "[ZWNJ]",
+  "\u200d": "[ZWJ]",
+  "\u200e": "[LRM]",
+  "\u200f": "[RLM]",
+  "\u202a": "[LRE]",
+  "\u202b": "[RLE]",
+  "\u202c": "[PDF]",
+  "\u202d": "[LRO]",
+  "\u202e": "[RLO]",
+  "\u2066": "[LRI]",
+  "\u2067": "[RLI]",
+  "\u2068": "[FSI]",
+  "\u2069": "[PDI]",
+  "\ufeff": "[BOM]",
+};
+const HIDDEN =
+  // eslint-disable-next-line no-control-regex
+  /[\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+const STACK = /(\p{M}{3})\p{M}+/gu;
+const WORD = "▁";
+
+/** Every letter can be seen: controls by name, and no tower of accents over its neighbours. */
+export function visible(text: string): string {
+  const named = text.replace(
+    HIDDEN,
+    (letter) => NAMED[letter] ?? `[${letter.charCodeAt(0).toString(16).padStart(4, "0")}]`,
+  );
+  return named.replace(STACK, "$1");
+}
+
+/** A piece as a label: the mark of a word's beginning goes; a piece inside a word gets a dot. */
+export function label(piece: string, marked: boolean): string {
+  if (!marked || isSign(piece)) return visible(piece) || "∅";
+  if (piece.startsWith(WORD)) return visible(piece.slice(WORD.length)) || "␣";
+  return `·${visible(piece)}`;
+}
+
+/** The labels of a whole axis; only one that marks the beginnings of words has insides of words. */
+export function labels(pieces: readonly string[]): string[] {
+  const marked = pieces.some((piece) => piece.startsWith(WORD));
+  return pieces.map((piece) => label(piece, marked));
+}
+
+/** Whether a piece is a sign of the model's own, as </s> is. */
+export function isSign(piece: string): boolean {
+  return /^<[^<>\s]{1,16}>$/.test(piece);
+}
+
+/** A probability for people: 93%, 0.4%, below 0.1%. */
+export function percent(share: number): string {
+  if (!Number.isFinite(share)) return "–";
+  if (share >= 0.9995) return "100%";
+  if (share >= 0.0995) return `${(share * 100).toFixed(0)}%`;
+  if (share >= 0.001) return `${(share * 100).toFixed(1)}%`;
+  return share > 0 ? "<0.1%" : "0%";
+}
+
+/** A number with as many digits as are worth reading. */
+export function digits(value: number, places = 3): string {
+  if (Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return signed(value.toLocaleString("en"));
+  const size = Math.abs(value);
+  if (size < 10 ** -places || size >= 1e6) return signed(value.toExponential(1));
+  return signed(value.toFixed(size >= 1000 ? 1 : places));
+}
+
+function signed(text: string): string {
+  return text.replace(/^-/, "−");
+}
+
+/** A text that keeps its direction to itself, for drawings that know no bdi. */
+export function isolated(text: string): string {
+  return `\u2068${text}\u2069`;
+}

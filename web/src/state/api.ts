@@ -1,0 +1,287 @@
+// What the server says, and how it is asked. Every refusal becomes an `ApiError` a person can act on.
+
+import { decode, type Matrix } from "../pure/matrix";
+import type { Expansion } from "../pure/layout";
+import type { Value } from "../pure/lesson";
+import type { Head } from "../pure/selection";
+
+export interface RunCard {
+  readonly name: string;
+  readonly task: string;
+  readonly parameters: number;
+  readonly summary: string;
+  readonly score?: { readonly name: string; readonly value: number | null } | null;
+  readonly live: boolean;
+}
+
+export interface Toy {
+  readonly name: string;
+  readonly title: string;
+  readonly story: string;
+  readonly task: string;
+}
+
+export interface About {
+  readonly version: string;
+  readonly runs: readonly RunCard[];
+  readonly toys: readonly Toy[];
+  readonly demo: {
+    readonly state: "absent" | "running" | "done" | "failed";
+    readonly run: string;
+    readonly message: string;
+  };
+}
+
+export interface Axis {
+  readonly pieces: readonly string[];
+  readonly word_ids: readonly (number | null)[];
+  readonly words: readonly string[];
+}
+
+export interface Site {
+  readonly index: number;
+  readonly path: string;
+  readonly kind: string;
+  readonly layer: number;
+  readonly queries: string;
+  readonly keys: string;
+  readonly heads: number;
+  readonly score: string;
+  readonly normaliser: string;
+  readonly shape: readonly [number, number, number];
+  readonly width: number;
+}
+
+export interface Alternative {
+  readonly symbol: string;
+  readonly id: number;
+  readonly log_probability: number | null;
+}
+
+export interface Step {
+  readonly symbol: string;
+  readonly log_probability: number | null;
+  /** Whether it was forced rather than chosen. */
+  readonly given: boolean;
+  readonly alternatives: readonly Alternative[];
+}
+
+export interface Answer {
+  readonly text: string;
+  readonly score: number;
+  readonly symbols: readonly string[];
+  readonly log_probabilities: readonly number[];
+  readonly finish: string;
+  readonly alternatives?: readonly unknown[];
+}
+
+export interface Trace {
+  readonly id: string;
+  readonly task: string;
+  readonly question: string;
+  readonly answer: Answer;
+  readonly steps: readonly Step[];
+  readonly axes: Readonly<Record<string, Axis>>;
+  readonly sites: readonly Site[];
+  readonly has_tree: boolean;
+}
+
+export interface Neurons {
+  readonly query: readonly number[];
+  readonly keys: readonly (readonly number[])[];
+  readonly contributions: readonly (readonly number[])[];
+  /** What the model adds for the distance alone. */
+  readonly bias: readonly number[] | null;
+  /** Nothing where the query could not look. */
+  readonly scores: readonly (number | null)[];
+  readonly weights: readonly number[];
+  /** The places of the keys shown: the heaviest, where there are many. */
+  readonly indices: readonly number[];
+  readonly total: number;
+  readonly capped: boolean;
+}
+
+export interface Metrics {
+  readonly kind: string;
+  readonly step: number;
+  readonly loss?: number;
+  readonly metrics?: readonly { readonly name: string; readonly value: number }[];
+}
+
+export interface SampleSite {
+  readonly path: string;
+  readonly queries: string;
+  readonly keys: string;
+  readonly shape: readonly [number, number, number];
+  readonly weights: string;
+}
+
+export interface Sample {
+  readonly step: number;
+  readonly question: string;
+  readonly answer: string;
+  readonly axes: Readonly<Record<string, readonly string[]>>;
+  readonly sites: readonly SampleSite[];
+}
+
+export interface LessonCard {
+  readonly name: string;
+  readonly title: string;
+  readonly lectures: readonly string[];
+  readonly about?: string;
+  readonly inputs: Readonly<Record<string, unknown>>;
+}
+
+
+
+
+export interface LessonStep {
+  readonly name: string;
+  readonly formula: string;
+  readonly value: Value;
+  readonly rows: readonly string[];
+  readonly columns: readonly string[];
+  readonly note: string;
+}
+
+export interface Slip {
+  readonly lecture: string;
+  readonly step: string;
+  readonly printed: Value;
+  readonly right: Value;
+  readonly why: string;
+}
+
+export interface Worked {
+  readonly formula: string;
+  readonly given: readonly LessonStep[];
+  readonly steps: readonly LessonStep[];
+  readonly result: LessonStep;
+  readonly slips: readonly Slip[];
+}
+
+/** What went wrong, in the words of the server or of the page. */
+export class ApiError extends Error {
+  constructor(
+    readonly what: string,
+    readonly where = "",
+    readonly remedy = "",
+    readonly status = 0,
+  ) {
+    super(what);
+    this.name = "ApiError";
+  }
+
+  /** Whether asking again soon is likely to help. */
+  get isBusy(): boolean {
+    return [429, 503, 504].includes(this.status);
+  }
+}
+
+async function ask(path: string, options: RequestInit = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, { credentials: "same-origin", ...options });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError(
+      "The studio does not answer.",
+      "",
+      "Is `regard studio` still running in its terminal? Start it and try again; your text is kept.",
+    );
+  }
+  if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+async function refusal(response: Response): Promise<ApiError> {
+  const found: unknown = await response.json().catch(() => null);
+  const said = (typeof found === "object" && found !== null ? found : {}) as Record<string, unknown>;
+  const text = (name: string): string => (typeof said[name] === "string" ? said[name] : "");
+  const what = text("what") || text("error") || `The studio refused (${response.status}).`;
+  return new ApiError(what, text("where"), text("remedy"), response.status);
+}
+
+async function json<Found>(path: string, options: RequestInit = {}): Promise<Found> {
+  const response = await ask(path, options);
+  try {
+    return (await response.json()) as Found;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError("The studio's answer could not be read.", path, "Try again.");
+  }
+}
+
+function post(body: unknown, signal?: AbortSignal): RequestInit {
+  return {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+    ...(signal ? { signal } : {}),
+  };
+}
+
+const name = encodeURIComponent;
+
+export interface Question {
+  readonly run: string;
+  readonly text: string;
+  readonly beam: number;
+  readonly prefix: readonly string[];
+}
+
+export const api = {
+  about: (signal: AbortSignal) => json<About>("api/about", { signal }),
+  trace: ({ run, text, beam, prefix }: Question, signal: AbortSignal) =>
+    json<Trace>(
+      "api/trace",
+      post({ run, text, beam, ...(prefix.length ? { prefix } : {}) }, signal),
+    ),
+  async weights(
+    trace: Trace,
+    site: Site,
+    head: Head,
+    words: boolean,
+    signal: AbortSignal,
+  ): Promise<Matrix> {
+    const [, rows, columns] = shapeOf(trace, site, words);
+    const query = words ? "?words=1" : "";
+    const path = `api/trace/${name(trace.id)}/weights/${site.index}/${head}${query}`;
+    const response = await ask(path, { signal });
+    return decode(new Uint8Array(await response.arrayBuffer()), rows, columns);
+  },
+  async thumbnails(trace: Trace, signal: AbortSignal): Promise<Uint8Array> {
+    const response = await ask(`api/trace/${name(trace.id)}/thumbnails`, { signal });
+    return new Uint8Array(await response.arrayBuffer());
+  },
+  neurons: (trace: Trace, site: Site, head: number, row: number, signal: AbortSignal) =>
+    json<Neurons>(`api/trace/${name(trace.id)}/neurons/${site.index}/${head}/${row}`, { signal }),
+  tree: (trace: Trace, signal: AbortSignal) =>
+    json<{ steps: Expansion[][] }>(`api/trace/${name(trace.id)}/tree`, { signal }),
+  async rollout(trace: Trace, layer: number, size: number, signal: AbortSignal): Promise<Matrix> {
+    const response = await ask(`api/trace/${name(trace.id)}/rollout/${layer}`, { signal });
+    return decode(new Uint8Array(await response.arrayBuffer()), size, size);
+  },
+  metrics: (run: string, signal: AbortSignal) =>
+    json<{ entries: readonly Metrics[] }>(`api/runs/${name(run)}/metrics`, { signal }).then(
+      ({ entries }) => entries,
+    ),
+  samples: (run: string, signal: AbortSignal) =>
+    json<{ entries: readonly Sample[] }>(`api/runs/${name(run)}/samples`, { signal }).then(
+      ({ entries }) => entries,
+    ),
+  lessons: (signal: AbortSignal) =>
+    json<readonly LessonCard[]>("api/lessons", { signal }),
+  lesson: (lesson: string, inputs: unknown, signal: AbortSignal) =>
+    json<Worked>(`api/lessons/${name(lesson)}`, post({ inputs }, signal)),
+  demo: (signal: AbortSignal) => json<unknown>("api/demo", post({}, signal)),
+  exportPath: (trace: Trace, kind: string, site: Site, head: Head) =>
+    `api/trace/${name(trace.id)}/export.${kind}?site=${site.index}&head=${head}`,
+};
+
+/** Heads, rows and columns of a site, by pieces or by words. */
+export function shapeOf(trace: Trace, site: Site, words: boolean): readonly [number, number, number] {
+  if (!words) return site.shape;
+  const count = (axis: string, pieces: number): number => trace.axes[axis]?.words.length ?? pieces;
+  return [site.heads, count(site.queries, site.shape[1]), count(site.keys, site.shape[2])];
+}

@@ -1,0 +1,46 @@
+// A matrix with the names of its rows and columns: fetched together, so that a late picture keeps its own labels.
+
+import type { Matrix } from "../pure/matrix";
+import type { Head } from "../pure/selection";
+import { api, type Site, type Trace } from "./api";
+import { asked, type Asking } from "./asked.svelte";
+import { axisLabels } from "./studio.svelte";
+
+export interface Picture {
+  readonly matrix: Matrix;
+  readonly rows: readonly string[];
+  readonly columns: readonly string[];
+  readonly trace: Trace;
+  readonly site: Site;
+  readonly head: Head;
+}
+
+export interface Wanted {
+  readonly trace: Trace;
+  readonly site: Site;
+  readonly head: Head;
+  readonly words: boolean;
+}
+
+/** The picture of what is wanted; asked for again only when that is another one. */
+export function picture(wanted: () => Wanted | null): Asking<Picture> {
+  const key = $derived.by(() => {
+    const now = wanted();
+    return now && `${now.trace.id} ${now.site.index} ${now.head} ${now.words}`;
+  });
+  return asked(
+    () => key,
+    async (_, signal) => {
+      const { trace, site, head, words } = wanted()!;
+      const matrix = await api.weights(trace, site, head, words, signal);
+      const [rows, columns] = [site.queries, site.keys].map((axis) => axisLabels(trace, axis, words));
+      return { matrix, rows: rows!, columns: columns!, trace, site, head };
+    },
+  );
+}
+
+/** A head that this site has: one head needs no mean. */
+export function headIn(site: Site, head: Head): Head {
+  if (site.heads === 1) return 0;
+  return head === "mean" ? head : Math.min(head, site.heads - 1);
+}

@@ -1,0 +1,137 @@
+// The one thing every view shares: what is selected, what the server holds, and the trace being looked at.
+
+import { change, fromHash, START, toHash, type Selection } from "../pure/selection";
+import { labels, visible } from "../pure/text";
+import { api, type About, type RunCard, type Site, type Trace } from "./api";
+import { asked, type Asking } from "./asked.svelte";
+
+export type Theme = "auto" | "light" | "dark";
+const THEME = "regard-theme";
+
+class Studio {
+  selection = $state.raw<Selection>(START);
+  theme = $state<Theme>("auto");
+  prefersDark = $state(false);
+  /** What is typed but not yet asked; kept whatever the server says. */
+  typed = $state("");
+  about: Asking<About> = { now: { state: "idle" }, found: undefined, retry: () => undefined };
+  trace: Asking<Trace> = { now: { state: "idle" }, found: undefined, retry: () => undefined };
+
+  /** Begin to ask; called once, by the page, so that effects have an owner. */
+  open(): void {
+    this.selection = fromHash(location.hash);
+    this.typed = this.selection.text;
+    const kept = remembered();
+    if (kept) this.theme = kept;
+    const dark = window.matchMedia("(prefers-color-scheme: dark)");
+    this.prefersDark = dark.matches;
+    dark.addEventListener("change", (event) => (this.prefersDark = event.matches));
+    window.addEventListener("hashchange", () => {
+      if (location.hash !== toHash(this.selection)) {
+        this.selection = fromHash(location.hash);
+        this.typed = this.selection.text;
+      }
+    });
+    this.about = asked(
+      () => true,
+      (_, signal) => api.about(signal),
+    );
+    const question = $derived.by(() => {
+      const { text, beam, prefix } = this.selection;
+      const run = this.run?.name;
+      return run && text.trim() ? JSON.stringify({ run, text, beam, prefix }) : null;
+    });
+    this.trace = asked(
+      () => question,
+      (asking, signal) => api.trace(JSON.parse(asking), signal),
+    );
+    $effect(() => {
+      const hash = toHash(this.selection);
+      if (hash === location.hash) return;
+      // Inside a notebook's frame the address may not be changed.
+      try {
+        history.replaceState(null, "", hash || location.pathname + location.search);
+      } catch {
+        return;
+      }
+    });
+    $effect(() => {
+      const { theme } = this;
+      document.documentElement.dataset["theme"] = theme;
+      try {
+        localStorage.setItem(THEME, theme);
+      } catch {
+        return;
+      }
+    });
+  }
+
+  get isDark(): boolean {
+    return this.theme === "dark" || (this.theme === "auto" && this.prefersDark);
+  }
+
+  select(part: Partial<Selection>): void {
+    this.selection = change(this.selection, part);
+  }
+
+  get run(): RunCard | undefined {
+    const runs = this.about.found?.runs ?? [];
+    return runs.find((run) => run.name === this.selection.run) ?? runs[0];
+  }
+
+  /** The site selected, or the one that best shows where the answer comes from. */
+  get site(): Site | undefined {
+    const trace = this.trace.found;
+    return trace && siteOf(trace, this.selection.site);
+  }
+
+  /** The answer's symbols so far, with another one in place of step `at`. */
+  force(at: number, symbol: string): void {
+    const said = this.trace.found?.steps.slice(0, at).map((step) => step.symbol) ?? [];
+    this.select({ prefix: [...said, symbol], row: at });
+  }
+
+  ask(): void {
+    const text = this.typed.trim();
+    if (text === this.selection.text) this.trace.retry();
+    else this.select({ text });
+  }
+}
+
+export const studio = new Studio();
+
+export function siteOf(trace: Trace, path: string): Site | undefined {
+  const chosen = trace.sites.find((site) => site.path === path);
+  const facing = trace.sites.filter((site) => site.keys === "source" && site.queries !== "source");
+  return chosen ?? facing.at(-1) ?? trace.sites.at(-1);
+}
+
+/** What stands along an axis, ready to be shown. */
+export function axisLabels(trace: Trace, axis: string, words: boolean): string[] {
+  const found = trace.axes[axis];
+  if (!found) return [];
+  return words ? found.words.map((word) => visible(word)) : labels(found.pieces);
+}
+
+function remembered(): Theme | null {
+  try {
+    const kept = localStorage.getItem(THEME);
+    return kept === "light" || kept === "dark" ? kept : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A site for people: "cross-attention, layer 2" rather than reader.blocks.1.cross. */
+export function siteTitle(site: Site): string {
+  const kinds: Record<string, string> = {
+    "encoder-self": "Encoder self-attention",
+    "decoder-self": "Decoder self-attention",
+    cross: "Cross-attention",
+    rnn: "Attention",
+    pointer: "Pointer",
+    pool: "Pooling",
+  };
+  const kind = kinds[site.kind] ?? site.path;
+  return ["rnn", "pointer", "pool"].includes(site.kind) ? kind : `${kind}, layer ${site.layer + 1}`;
+}
