@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from regard.decode import beam as beam
     from regard.decode import greedy as greedy
     from regard.decode import sample as sample
+    from regard.inspect.trace import Trace as Trace
+    from regard.inspect.trace import trace as trace
     from regard.models import Model as Model
     from regard.models import ModelSettings as ModelSettings
     from regard.models import Sizes as Sizes
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from regard.models import count_parameters as count_parameters
     from regard.run.folder import Run as Run
     from regard.run.predictor import Predictor as Predictor
+    from regard.show.notebook import head_view as head_view
+    from regard.show.notebook import model_view as model_view
+    from regard.show.notebook import neuron_view as neuron_view
     from regard.tasks import Prediction as Prediction
     from regard.tasks import Sight as Sight
     from regard.tasks.look import look as look
@@ -48,9 +53,11 @@ _HOMES = {
     """,
     "decode": "DecodeSettings Hypothesis beam greedy sample",
     "errors": "RegardError",
+    "inspect.trace": "Trace trace",
     "models": "Model ModelSettings Sizes build count_parameters",
     "run.folder": "Run",
     "run.predictor": "Predictor",
+    "show.notebook": "head_view model_view neuron_view",
     "tasks": "Prediction Sight look",
 }
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names.split()}

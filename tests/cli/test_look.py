@@ -22,12 +22,12 @@ def transformer(tmp_path_factory):
 def test_json_holds_every_site_by_its_axes(transformer, tell_json):
     code, answer = tell_json("look", transformer, "a b c")
     assert code == 0
-    assert answer["text"] == "a b c"
-    assert answer["axes"]["source"] == ["▁a", "▁b", "▁c", "</s>"]
+    assert answer["question"] == "a b c"
+    assert answer["axes"]["source"]["pieces"] == ["▁a", "▁b", "▁c", "</s>"]
     assert len(answer["sites"]) == 3  # encoder, decoder, and from one to the other
     for site in answer["sites"]:
         weights = np.array(site["weights"])
-        rows, columns = (len(answer["axes"][site[side]]) for side in ("queries", "keys"))
+        rows, columns = (len(answer["axes"][site[side]]["pieces"]) for side in ("queries", "keys"))
         assert weights.shape == (2, rows, columns)
         np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
 
@@ -64,7 +64,7 @@ def test_a_head_that_is_not_there(transformer, tell):
 
 def test_without_a_text_the_run_shows_one_of_its_own(trained, tell_json):
     question, _ = Run.open(trained).probes()[0]
-    assert tell_json("look", trained)[1]["text"] == question
+    assert tell_json("look", trained)[1]["question"] == question
 
 
 def test_nothing_is_looked_at_where_there_is_nothing(trained, tell):
@@ -74,6 +74,28 @@ def test_nothing_is_looked_at_where_there_is_nothing(trained, tell):
 def test_beam(trained, tell_json):
     assert tell_json("look", trained, "a b", "--beam", 3)[0] == 0
     assert tell_json("look", trained, "a b", "--beam", 0)[0] == 2
+
+
+def test_a_trace_as_files(transformer, tmp_path, tell):
+    from xml.etree import ElementTree
+
+    from regard.inspect.trace import Trace
+
+    svg, html, npz = (tmp_path / f"a.{kind}" for kind in ("svg", "html", "npz"))
+    code, out, err = tell("look", transformer, "a b", "--svg", svg, "--html", html, "--npz", npz)
+    assert (code, out) == (0, "")
+    assert err == f"wrote {svg}\nwrote {html}\nwrote {npz}\n"
+    assert ElementTree.parse(svg).getroot().tag.endswith("svg")
+    assert html.read_text("utf-8").startswith("<!doctype html>")
+    assert Trace.load(npz).question == "a b"
+
+
+@pytest.mark.parametrize("kind", ["--svg", "--html"])
+def test_a_file_of_a_head_that_is_not_there(transformer, tmp_path, tell, kind):
+    code, _, err = tell("look", transformer, "a b", "--head", 2, kind, tmp_path / "a")
+    assert code == 2
+    assert "choose 0 to 1" in err
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_run(tmp_path, tell_json):

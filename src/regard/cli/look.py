@@ -1,9 +1,9 @@
-"""`regard look`: where a trained model looks while it answers, in the terminal."""
+"""`regard look`: where a trained model looks while it answers, in the terminal or as a file."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,8 +11,8 @@ from regard.cli import output
 from regard.cli.main import app
 
 if TYPE_CHECKING:
+    from regard.inspect.trace import Trace
     from regard.run.folder import Run
-    from regard.tasks import Sight
 
 
 @app.command()
@@ -29,7 +29,12 @@ def look(
     all_heads: Annotated[bool, typer.Option("--all-heads", help="A map for each head.")] = False,
     numbers: Annotated[bool, typer.Option("--numbers", help="Write the weights out.")] = False,
     beam: Annotated[int | None, typer.Option(min=1, help="Hypotheses to follow.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All sites as a JSON object.")] = False,
+    svg: Annotated[Path | None, typer.Option(help="Draw the map into this SVG file.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write all heads as one HTML file that needs no network.")
+    ] = None,
+    npz: Annotated[Path | None, typer.Option(help="Keep every number in this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The trace as a JSON object.")] = False,
 ) -> None:
     """Answer a text, and show which part of it the model looked at for each part of the answer.
 
@@ -37,15 +42,34 @@ def look(
     are those of the answer that search chose.
     """
     output.speak_json(as_json)
+    from regard.inspect.trace import trace
     from regard.run.predictor import Predictor
 
     predictor = Predictor.load(run, "cpu", note=output.say)
     text = _own_question(predictor.run) if text is None else text
-    sight = predictor.look(text, beam=beam)
+    seen = trace(predictor, text, beam=beam)
+    if svg is not None:
+        from regard.show.svg import drawing
+
+        _write(svg, drawing(seen, site, head))
+    if html is not None:
+        from regard.show.page import page
+
+        _write(html, page(seen, site=site, head=head))
+    if npz is not None:
+        seen.save(npz)
+        output.say(f"wrote {npz}")
     if as_json:
-        output.answer(_plain(text, sight))
-    else:
-        _show(sight, text, site, head, all_heads, numbers)
+        print(seen.to_json(), flush=True)
+    elif svg is html is npz is None:
+        _show(seen, text, site, head, all_heads, numbers)
+
+
+def _write(path: Path, text: str) -> None:
+    from regard.run.files import write_atomic
+
+    write_atomic(path, text.encode())
+    output.say(f"wrote {path}")
 
 
 def _own_question(run: Run) -> str:
@@ -58,32 +82,15 @@ def _own_question(run: Run) -> str:
         raise UsageError("this run kept no examples", where, "give a text to answer") from None
 
 
-def _plain(text: str, sight: Sight) -> dict[str, Any]:
-    """Axes name the tokens, and each site says which of them are its queries and keys."""
-    return {
-        "text": text,
-        "answer": sight.prediction.as_dict(),
-        "axes": {name: list(tokens) for name, tokens in sight.axes.items()},
-        "sites": [
-            {
-                "path": site.path,
-                "queries": site.queries,
-                "keys": site.keys,
-                "weights": site.weights.tolist(),
-            }
-            for site in sight.sites
-        ],
-    }
-
-
 def _show(
-    sight: Sight, text: str, path: str | None, head: int | None, every: bool, numbers: bool
+    seen: Trace, text: str, path: str | None, head: int | None, every: bool, numbers: bool
 ) -> None:
     from rich.text import Text
 
     from regard.show.heatmap import sight as map_of
     from regard.show.label import one_line
 
+    sight = seen.sight
     site = sight.site(path)
     heads = range(len(site.weights)) if every else [head]
     pictures = [map_of(sight, site.path, one, numbers=numbers) for one in heads]

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from regard.attention import NORMALISERS, SCORES, Additive, Aligned, make_normaliser, make_score
 from regard.attention.score import DotScore
 from regard.attention.watch import Seen
+from regard.errors import UsageError
 
 Kind = Literal["encoder-self", "decoder-self", "cross", "rnn", "pointer", "pool"]
 Combine = Literal["product", "additive"]
@@ -53,6 +54,16 @@ class TracedSite:
     def width(self) -> int:
         """How many neurons a score is a sum of."""
         return self.key.shape[-1]
+
+    def checked(self, head: int) -> int:
+        """The head, if there is one of this number."""
+        if not 0 <= head < self.heads:
+            raise UsageError(
+                f"no head {head} at '{self.path}'",
+                where="head",
+                remedy=f"choose 0 to {self.heads - 1}",
+            )
+        return head
 
     def contributions(self, head: int, query: int, key: int) -> Float[np.ndarray, " width"]:
         """What each neuron adds to one score."""

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
 LEGEND = 20  # cells from the least weight to the most
 TOPS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
-AXES = {"source": "source", "target": "answer", "said": "output so far", "one": "answer"}
+AXES = {
+    "source": "source",
+    "items": "source",
+    "target": "answer",
+    "said": "output so far",
+    "one": "answer",
+}
 
 Weights = Float[np.ndarray, "row column"]
 Line = list[Segment]

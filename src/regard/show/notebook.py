@@ -1,0 +1,265 @@
+"""The three calls that notebooks know from BertViz (Vig 2019), with our page behind them.
+
+>>> from regard import head_view, model_view     # was: from bertviz import head_view, model_view
+>>> head_view(attention, tokens)                 # weights of any model, (1, heads, query, key) a layer
+>>> head_view(regard.trace("runs/first", "two dogs run"))
+
+The page needs no network, and shows decoding, cross-attention and long inputs like everything else.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, final
+
+import numpy as np
+
+from regard.errors import UsageError
+from regard.inspect.site import Kind, TracedSite
+from regard.inspect.trace import Trace, trace
+from regard.inspect.words import Axis
+from regard.run.predictor import Predictor
+from regard.show.page import Theme, View, framed, page
+from regard.tasks import Prediction
+
+Action = Literal["view", "return"]
+Layers = Sequence[Any]  # one array or tensor a layer, (1, heads, query, key)
+
+
+@final
+@dataclass(frozen=True)
+class Page:
+    """A page ready to be shown or written to a file: `open("a.html", "w").write(page.data)`."""
+
+    data: str
+
+    def _repr_html_(self) -> str:
+        return framed(self.data)
+
+
+def head_view(  # noqa: PLR0913, PLR0917
+    attention: Trace | Layers | None = None,
+    tokens: Sequence[str] | None = None,
+    sentence_b_start: int | None = None,
+    prettify_tokens: bool = True,
+    layer: int | None = None,
+    heads: Sequence[int] | None = None,
+    encoder_attention: Layers | None = None,
+    decoder_attention: Layers | None = None,
+    cross_attention: Layers | None = None,
+    encoder_tokens: Sequence[str] | None = None,
+    decoder_tokens: Sequence[str] | None = None,
+    include_layers: Sequence[int] | None = None,
+    html_action: Action = "view",
+) -> Page | None:
+    """Lines from each token to those it looks at, one colour a head."""
+    given = _Given(attention, tokens, sentence_b_start, prettify_tokens, include_layers)
+    seen = given.seen(
+        encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens
+    )
+    head = heads[0] if heads is not None and len(heads) == 1 else None
+    return _shown(seen, "lines", layer, head, None, html_action)
+
+
+def model_view(  # noqa: PLR0913, PLR0917
+    attention: Trace | Layers | None = None,
+    tokens: Sequence[str] | None = None,
+    sentence_b_start: int | None = None,
+    prettify_tokens: bool = True,
+    display_mode: Theme | None = None,
+    encoder_attention: Layers | None = None,
+    decoder_attention: Layers | None = None,
+    cross_attention: Layers | None = None,
+    encoder_tokens: Sequence[str] | None = None,
+    decoder_tokens: Sequence[str] | None = None,
+    include_layers: Sequence[int] | None = None,
+    include_heads: Sequence[int] | None = None,
+    html_action: Action = "view",
+) -> Page | None:
+    """Every head of every layer at a glance."""
+    given = _Given(
+        attention, tokens, sentence_b_start, prettify_tokens, include_layers, include_heads
+    )
+    seen = given.seen(
+        encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens
+    )
+    return _shown(seen, "model", None, None, display_mode, html_action)
+
+
+def neuron_view(
+    model: Predictor | Trace | str | Path,
+    model_type: str | None = None,
+    tokenizer: object = None,
+    sentence_a: str | None = None,
+    sentence_b: str | None = None,
+    display_mode: Theme | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    html_action: Action = "view",
+) -> Page | None:
+    """How a score comes about, neuron by neuron, for any score and any model of ours.
+
+    `model_type` and `tokenizer` are not needed: a run knows its own.
+    """
+    del model_type, tokenizer
+    if sentence_b is not None:
+        raise UsageError("one text at a time is looked at", where="sentence_b")
+    if not isinstance(model, (Trace, Predictor, str, Path)):
+        raise UsageError(
+            f"a {type(model).__name__} does not show its neurons",
+            where="model",
+            remedy="give a run folder, what regard.load gives, or a trace",
+        )
+    if isinstance(model, Trace):
+        seen = model
+    elif sentence_a is None:
+        raise UsageError("there is no text to look at", where="sentence_a")
+    else:
+        seen = trace(model, sentence_a)
+    return _shown(seen, "neurons", layer, head, display_mode, html_action)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """Weights of any model, as BertViz takes them."""
+
+    attention: Trace | Layers | None
+    tokens: Sequence[str] | None
+    second: int | None
+    prettify: bool
+    layers: Sequence[int] | None
+    heads: Sequence[int] | None = None
+
+    def seen(
+        self,
+        encoder: Layers | None,
+        decoder: Layers | None,
+        cross: Layers | None,
+        encoder_tokens: Sequence[str] | None,
+        decoder_tokens: Sequence[str] | None,
+    ) -> Trace:
+        """The same as a trace."""
+        if isinstance(self.attention, Trace):
+            return self.attention
+        axes: dict[str, Axis] = {}
+        for name, tokens in (("source", encoder_tokens), ("target", decoder_tokens)):
+            if tokens is not None:
+                axes[name] = self._axis(tokens)
+        sides: list[tuple[Layers | None, Kind, str, str]] = [
+            (encoder, "encoder-self", "source", "source"),
+            (decoder, "decoder-self", "target", "target"),
+            (cross, "cross", "target", "source"),
+        ]
+        if self.attention is not None:
+            if any(given is not None for given, *_ in sides):
+                raise UsageError(
+                    "attention is of one model, or of its encoder and decoder, not both",
+                    where="attention",
+                )
+            axes = {"source": self._axis(self.tokens or (), self.second)}
+            sides = [(self.attention, "encoder-self", "source", "source")]
+        elif all(given is None for given, *_ in sides):
+            raise UsageError("there is no attention to show", where="attention")
+        sites = tuple(
+            site
+            for given, kind, queries, keys in sides
+            if given is not None
+            for site in self._sites(given, kind, (queries, keys), axes)
+        )
+        said = " ".join(axes["source"].words if "source" in axes else ())
+        answer = Prediction(" ".join(axes["target"].words)) if "target" in axes else Prediction("")
+        return Trace("language", "", said, answer, (), axes, sites)
+
+    def _axis(self, tokens: Sequence[str], second: int | None = None) -> Axis:
+        names = [str(token).replace("Ġ", "▁") if self.prettify else str(token) for token in tokens]
+        if second is not None and 0 < second < len(names):
+            names[second] = f"┃ {names[second]}"  # where the second sentence begins
+        return Axis.whole(names)
+
+    def _sites(
+        self, given: Layers, kind: Kind, sides: tuple[str, str], axes: dict[str, Axis]
+    ) -> Iterator[TracedSite]:
+        if len(given) == 0:
+            raise UsageError(
+                "the model gave no attention",
+                where=f"{kind} attention",
+                remedy='load it with attn_implementation="eager", and ask for output_attentions=True',
+            )
+        for layer in range(len(given)) if self.layers is None else self.layers:
+            if not 0 <= layer < len(given):
+                raise UsageError(
+                    f"no layer {layer}", where="include_layers", remedy=f"there are {len(given)}"
+                )
+            weights = _array(given[layer], kind)
+            weights = weights if self.heads is None else weights[list(self.heads)]
+            sizes = tuple(len(axes.get(side, ())) for side in sides)
+            if weights.shape[1:] != sizes:
+                raise UsageError(
+                    f"a layer has {weights.shape[1]} x {weights.shape[2]} weights for "
+                    f"{sizes[0]} x {sizes[1]} tokens",
+                    where=f"{kind} attention, layer {layer}",
+                    remedy="give the tokens that the model read, special ones too",
+                )
+            yield _bare(weights, kind, layer, sides)
+
+
+def _array(given: Any, kind: str) -> np.ndarray:
+    array = given.detach().float().cpu().numpy() if hasattr(given, "detach") else np.array(given)
+    if array.ndim != 4 or array.shape[0] != 1:
+        raise UsageError(
+            f"a layer's attention is (1, heads, query, key), not {array.shape}",
+            where=f"{kind} attention",
+            remedy="give one sentence at a time, and all its heads",
+        )
+    return array[0].astype(np.float32)
+
+
+def _bare(weights: np.ndarray, kind: Kind, layer: int, sides: tuple[str, str]) -> TracedSite:
+    """A site of which only the weights are known; a score is then known but for a constant a row."""
+    heads, queries, keys = weights.shape
+    with np.errstate(divide="ignore"):
+        scores = np.log(weights)
+    nothing = [np.zeros((heads, length, 0), np.float32) for length in (queries, keys, keys)]
+    path = f"{kind}.{layer}"
+    return TracedSite(
+        path, kind, layer, *sides, "dot", "softmax", "product", 1.0, weights, scores, *nothing
+    )
+
+
+def _shown(
+    seen: Trace,
+    view: View,
+    layer: int | None,
+    head: int | None,
+    theme: Theme | None,
+    action: Action,
+) -> Page | None:
+    if action not in ("view", "return"):
+        raise UsageError(f"no action '{action}'", where="html_action", remedy="view or return")
+    made = Page(page(seen, view=view, site=_of_layer(seen, layer), head=head, theme=theme))
+    if action == "return":
+        return made
+    notebook = sys.modules.get("IPython")
+    if notebook is None:
+        raise UsageError(
+            "there is no notebook to show this in",
+            where="html_action",
+            remedy='html_action="return" gives the page: write its .data to a file',
+        )
+    notebook.display.display(made)
+    return None
+
+
+def _of_layer(seen: Trace, layer: int | None) -> str | None:
+    """The site of a layer that faces the answer, if there is one."""
+    if layer is None:
+        return None
+    found = [site for site in seen.sites if site.layer == layer]
+    if not found:
+        raise UsageError(f"no layer {layer}", where="layer")
+    facing = [site for site in found if site.kind in ("cross", "rnn", "pointer", "pool")]
+    return (facing or found)[-1].path
