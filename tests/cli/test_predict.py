@@ -321,6 +321,12 @@ class TestTrouble:
         assert (found, out) == (code, "")
         assert words in err
 
+    def test_a_slip_leaves_no_file_behind(self, folder, tmp_path, tell):
+        target = tmp_path / "out"
+        for slip in (("--input", tmp_path / "absent"), ("a", "--beam", 2, "--n-best", 3)):
+            assert tell("predict", folder("rnn"), *slip, "--output", target)[0] in (2, 3)
+            assert not target.exists()
+
     def test_no_run(self, tmp_path, tell):
         assert tell("predict", tmp_path / "absent", "a")[0] == 4
 

@@ -12,6 +12,7 @@ import torch
 
 from regard.decode import DecodeSettings
 from regard.errors import DataError, MemoryLimitError, UsageError
+from regard.run.engine import changed
 from regard.run.predictor import METHOD_OF, Predictor
 from regard.tasks import Translate
 from regard.text import END
@@ -120,6 +121,14 @@ class TestSearch:
         with pytest.raises(UsageError) as fault:
             predictor("rnn").predict("a", beam=2, top_beams=3)
         assert fault.value.what == "a beam of 2 cannot give 3 alternatives"
+
+    def test_settings_give_way_to_what_was_said(self):
+        run = DecodeSettings(beam=5, top_beams=4)
+        assert changed(run, {"beam": None}) == run
+        assert changed(run, {"beam": 2}) == DecodeSettings(beam=2, top_beams=2)
+        assert changed(run, {"top_beams": 9}) == DecodeSettings(beam=9, top_beams=9)
+        with pytest.raises(UsageError, match="max_length"):
+            changed(run, {"max_length": 0})
 
     def test_what_never_ends_stops_at_the_length(self, predictor):
         answers = predictor("rnn").predict(list(questions("rnn", 30)), max_length=2)

@@ -89,12 +89,14 @@ def predict(
     output.speak_json(as_json)
     from regard.cli.bar import bar
     from regard.data.lines import count_lines
-    from regard.errors import UsageError
+    from regard.errors import DataError, UsageError
     from regard.run.engine import changed
     from regard.run.stream import Form, Shard, Stream, skip, write_out
 
     if texts and source is not None:
         raise UsageError("texts or a file, not both", where="--input")
+    if source is not None and not source.exists():
+        raise DataError("there is no such file", where=str(source))
     share, form = Shard.parse(shard), Form(n_best, scores, as_json)
     predictor = _loaded(run, device, precision, batch_tokens, strict)
     _check_name(name, predictor)

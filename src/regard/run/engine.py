@@ -141,13 +141,15 @@ def changed(settings: DecodeSettings, changes: Mapping[str, Any]) -> DecodeSetti
     given = {name: value for name, value in changes.items() if value is not None}
     tree = {**settings.model_dump(), **given}
     if tree["top_beams"] > tree["beam"]:
-        if "beam" in given and not tree["sample"]:
+        if "top_beams" not in given:
+            tree["top_beams"] = tree["beam"]
+        elif "beam" in given and not tree["sample"]:
             raise UsageError(
                 f"a beam of {tree['beam']} cannot give {tree['top_beams']} alternatives",
                 where="top_beams (--n-best)",
                 remedy=f"widen the beam to {tree['top_beams']}, or ask for fewer",
             )
-        tree["beam"] = tree["top_beams"]
+        tree["beam"] = max(tree["beam"], tree["top_beams"])
     return parse(DecodeSettings, tree, where="decode")
 
 
