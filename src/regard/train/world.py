@@ -12,6 +12,7 @@ from typing import Any, final
 import torch
 import torch.distributed as dist
 
+from regard.errors import PortError
 from regard.run.device import choose_device
 
 
@@ -59,9 +60,18 @@ def join(device: str = "auto") -> Iterator[World]:
         return
     if chosen.type == "cuda":
         torch.cuda.set_device(chosen)
-    dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
     try:
+        dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
         patient = dist.new_group(backend="gloo", timeout=timedelta(days=2))
         yield World(rank, size, chosen, patient)
+    except RuntimeError as fault:
+        if not isinstance(fault, dist.DistError) and "by peer" not in str(fault):
+            raise
+        raise PortError(
+            "another process of this training is gone",
+            where=f"process {rank} of {size}",
+            remedy="start again: training goes on from the last checkpoint",
+        ) from fault
     finally:
-        dist.destroy_process_group()
+        if dist.is_initialized():
+            dist.destroy_process_group()
