@@ -78,7 +78,9 @@ class TestLines:
         assert code == 0
         assert out == lined(kinds.load(folder("rnn")).translate(TEXTS))
 
-    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    )
     @given(
         texts=st.lists(
             st.text(st.characters(codec="utf-8", exclude_characters="\n\0"), max_size=8)

@@ -3,7 +3,7 @@
 from math import comb
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.errors import DataError
@@ -17,6 +17,7 @@ def p_value(right_a, right_b):
     return paired_counts(METRIC, METRIC, right_a, right_b).p_value
 
 
+@settings(deadline=None, max_examples=40)
 @given(wins=st.integers(0, 15), losses=st.integers(0, 15), ties=st.integers(1, 5))
 def test_for_right_and_wrong_it_is_the_sign_test(wins, losses, ties):
     """Swapping pairs that disagree is tossing a coin for each, so chances are binomial."""
@@ -38,6 +39,7 @@ def test_a_clear_winner_is_no_luck():
     assert found.test == "randomisation"
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=20))
 def test_either_may_come_first(pairs):
     right_a, right_b = zip(*pairs, strict=True)

@@ -2,8 +2,12 @@
 
 import pytest
 import torch
+from hypothesis import settings
 
 from tests.run import kinds
+
+settings.register_profile("patient", deadline=None)  # a busy machine is no fault
+settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True, scope="session")
