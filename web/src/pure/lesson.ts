@@ -12,6 +12,16 @@ export function grid(value: Value): readonly (readonly Scalar[])[] {
   return [value as readonly Scalar[]];
 }
 
+/** Whether a row is made of shares of one whole, as weights and probabilities are. */
+export function isDistribution(row: readonly Scalar[]): boolean {
+  const numbers = row.filter((cell) => typeof cell === "number");
+  const total = numbers.reduce((sum, number) => sum + number, 0);
+  const shares = numbers.every((number) => number >= 0 && number <= 1);
+  return (
+    numbers.length > 1 && numbers.length === row.length && shares && Math.abs(total - 1) < 0.03
+  );
+}
+
 export function cellText(cell: Scalar): string {
   if (typeof cell === "boolean") return cell ? "■" : "·";
   if (typeof cell === "number") return Number.isInteger(cell) ? digits(cell) : precise(cell);
@@ -25,7 +35,10 @@ function precise(number: number): string {
   const size = Math.abs(number);
   if (size < 1e-4) return size < 1e-14 ? "0" : digits(number, 4);
   if (size >= 1000) return digits(number, 1);
-  return number.toFixed(5).replace(/\.?0+$/, "").replace(/^-/, "−");
+  return number
+    .toFixed(5)
+    .replace(/\.?0+$/, "")
+    .replace(/^-/, "−");
 }
 
 export type Shape = "number" | "row" | "table" | "text";

@@ -39,7 +39,8 @@ export function headOf(
   head: number | "mean",
 ): Matrix {
   const size = rows * columns;
-  if (head !== "mean") return { rows, columns, values: values.slice(head * size, (head + 1) * size) };
+  if (head !== "mean")
+    return { rows, columns, values: values.slice(head * size, (head + 1) * size) };
   const mean = new Float32Array(size);
   for (let place = 0; place < values.length; place++) mean[place % size]! += values[place]! / heads;
   return { rows, columns, values: mean };

@@ -96,7 +96,7 @@ export interface Neurons {
   readonly scores: readonly (number | null)[];
   readonly weights: readonly number[];
   /** The places of the keys shown: the heaviest, where there are many. */
-  readonly indices: readonly number[];
+  readonly places: readonly number[];
   readonly total: number;
   readonly capped: boolean;
 }
@@ -131,9 +131,6 @@ export interface LessonCard {
   readonly about?: string;
   readonly inputs: Readonly<Record<string, unknown>>;
 }
-
-
-
 
 export interface LessonStep {
   readonly name: string;
@@ -196,7 +193,10 @@ async function ask(path: string, options: RequestInit = {}): Promise<Response> {
 
 async function refusal(response: Response): Promise<ApiError> {
   const found: unknown = await response.json().catch(() => null);
-  const said = (typeof found === "object" && found !== null ? found : {}) as Record<string, unknown>;
+  const said = (typeof found === "object" && found !== null ? found : {}) as Record<
+    string,
+    unknown
+  >;
   const text = (name: string): string => (typeof said[name] === "string" ? said[name] : "");
   const what = text("what") || text("error") || `The studio refused (${response.status}).`;
   return new ApiError(what, text("where"), text("remedy"), response.status);
@@ -263,15 +263,14 @@ export const api = {
     return decode(new Uint8Array(await response.arrayBuffer()), size, size);
   },
   metrics: (run: string, signal: AbortSignal) =>
-    json<{ entries: readonly Metrics[] }>(`api/runs/${name(run)}/metrics`, { signal }).then(
-      ({ entries }) => entries,
+    json<{ metrics: readonly Metrics[] }>(`api/runs/${name(run)}/metrics`, { signal }).then(
+      ({ metrics }) => metrics,
     ),
   samples: (run: string, signal: AbortSignal) =>
-    json<{ entries: readonly Sample[] }>(`api/runs/${name(run)}/samples`, { signal }).then(
-      ({ entries }) => entries,
+    json<{ samples: readonly Sample[] }>(`api/runs/${name(run)}/samples`, { signal }).then(
+      ({ samples }) => samples,
     ),
-  lessons: (signal: AbortSignal) =>
-    json<readonly LessonCard[]>("api/lessons", { signal }),
+  lessons: (signal: AbortSignal) => json<readonly LessonCard[]>("api/lessons", { signal }),
   lesson: (lesson: string, inputs: unknown, signal: AbortSignal) =>
     json<Worked>(`api/lessons/${name(lesson)}`, post({ inputs }, signal)),
   demo: (signal: AbortSignal) => json<unknown>("api/demo", post({}, signal)),
@@ -280,7 +279,11 @@ export const api = {
 };
 
 /** Heads, rows and columns of a site, by pieces or by words. */
-export function shapeOf(trace: Trace, site: Site, words: boolean): readonly [number, number, number] {
+export function shapeOf(
+  trace: Trace,
+  site: Site,
+  words: boolean,
+): readonly [number, number, number] {
   if (!words) return site.shape;
   const count = (axis: string, pieces: number): number => trace.axes[axis]?.words.length ?? pieces;
   return [site.heads, count(site.queries, site.shape[1]), count(site.keys, site.shape[2])];

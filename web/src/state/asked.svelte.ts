@@ -65,5 +65,7 @@ export function asked<Question, Found>(
 
 function known(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return new ApiError(error instanceof Error ? error.message : "Something went wrong on this page.");
+  return new ApiError(
+    error instanceof Error ? error.message : "Something went wrong on this page.",
+  );
 }

@@ -33,7 +33,9 @@ export function picture(wanted: () => Wanted | null): Asking<Picture> {
     async (_, signal) => {
       const { trace, site, head, words } = wanted()!;
       const matrix = await api.weights(trace, site, head, words, signal);
-      const [rows, columns] = [site.queries, site.keys].map((axis) => axisLabels(trace, axis, words));
+      const [rows, columns] = [site.queries, site.keys].map((axis) =>
+        axisLabels(trace, axis, words),
+      );
       return { matrix, rows: rows!, columns: columns!, trace, site, head };
     },
   );

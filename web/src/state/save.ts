@@ -21,13 +21,22 @@ export function saveTable(rows: readonly (readonly Cell[])[], name: string): voi
 /** The page's own drawing as a file that stands alone: colours and fonts are written into it. */
 export function svgText(drawing: SVGSVGElement): string {
   const copy = drawing.cloneNode(true) as SVGSVGElement;
-  const kept = ["fill", "stroke", "stroke-width", "opacity", "font-size", "font-weight", "text-anchor"];
+  const kept = [
+    "fill",
+    "stroke",
+    "stroke-width",
+    "opacity",
+    "font-size",
+    "font-weight",
+    "text-anchor",
+  ];
   const originals = [drawing, ...drawing.querySelectorAll<SVGElement>("*")];
   [copy, ...copy.querySelectorAll<SVGElement>("*")].forEach((element, place) => {
     const style = getComputedStyle(originals[place]!);
     for (const property of kept) element.setAttribute(property, style.getPropertyValue(property));
     for (const { name } of [...element.attributes]) {
-      if (name.startsWith("on") || name === "class" || name === "tabindex") element.removeAttribute(name);
+      if (name.startsWith("on") || name === "class" || name === "tabindex")
+        element.removeAttribute(name);
     }
   });
   const { width, height } = drawing.getBoundingClientRect();

@@ -128,9 +128,9 @@ export function siteTitle(site: Site): string {
     "encoder-self": "Encoder self-attention",
     "decoder-self": "Decoder self-attention",
     cross: "Cross-attention",
-    rnn: "Attention",
-    pointer: "Pointer",
-    pool: "Pooling",
+    rnn: "Decoder attention",
+    pointer: "Pointer attention",
+    pool: "Pooling attention",
   };
   const kind = kinds[site.kind] ?? site.path;
   return ["rnn", "pointer", "pool"].includes(site.kind) ? kind : `${kind}, layer ${site.layer + 1}`;
