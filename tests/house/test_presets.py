@@ -1,0 +1,81 @@
+"""Every preset that is shipped: it loads, says what it is, and takes a step that moves every weight."""
+
+import tomllib
+from itertools import islice
+from typing import Any
+
+import pytest
+import torch
+
+from regard.config import parse, to_toml
+from regard.data.toys import toy
+from regard.models import build
+from regard.presets import DEFAULT_OF, about, names, preset
+from regard.run.resolve import resolve
+from regard.run.settings import RunSettings
+from regard.tasks import TASKS
+from regard.train.optimise import make_optimiser
+from regard.train.step import Learner
+
+SMALL = {"width": 16, "layers": 2, "heads": 2, "feedforward": 24}
+
+
+def shrunk(name: str) -> RunSettings:
+    """The preset with fewer numbers, and nothing else changed."""
+    tree: dict[str, Any] = resolve(name=name).model_dump()
+    for part in tree["model"].values():
+        if isinstance(part, dict):
+            part |= {key: size for key, size in SMALL.items() if part.get(key, 0) > size}
+    return parse(RunSettings, tree)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_preset_loads_and_is_spelled_out_whole(name):
+    settings = resolve(name=name)
+    assert about(name)
+    assert "task" in preset(name)
+    assert settings.task == toy(settings.data.toy).task
+
+    assert parse(RunSettings, tomllib.loads(to_toml(settings))) == settings
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_preset_takes_one_step_that_moves_every_weight(name):
+    """A weight that no loss reaches would stop several processes from training together."""
+    settings = shrunk(name)
+    examples = list(islice(toy(settings.data.toy).examples("train"), 24))
+    task = TASKS[settings.task].learn(lambda: iter(examples), settings.text)
+    rows = task.rows(examples)
+    longest = [max(len(row[side]) for row in rows) for side in ("source", "target")]
+    batch = task.collate(rows, *longest)
+    torch.manual_seed(settings.seed)
+    model = build(settings.model, task.sizes)
+    before = {key: value.clone() for key, value in model.named_parameters()}
+    optimiser = make_optimiser(model, settings.train)
+    loss = Learner(task, model, settings.train.smoothing)(batch) / batch.count
+    loss.backward()
+    optimiser.step()
+    assert loss.isfinite()
+    still = [key for key, value in model.named_parameters() if torch.equal(value, before[key])]
+    assert still == []
+
+
+def test_every_task_has_a_preset_of_its_own():
+    assert DEFAULT_OF.keys() == TASKS.keys()
+    for task, name in DEFAULT_OF.items():
+        assert resolve(name=name).task == task
+
+
+def test_the_papers_of_the_lectures_are_all_there():
+    papers = {name.split("-")[0] for name in names()}
+    assert papers >= {
+        "sutskever2014",
+        "bahdanau2015",
+        "luong2015",
+        "graves2014",
+        "vaswani2017",
+        "vinyals2015",
+    }
+    assert {"luong2015-dot", "luong2015-general", "luong2015-location", "luong2015-concat"} <= {
+        *names()
+    }
