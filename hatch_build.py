@@ -17,7 +17,7 @@ class PageHook(BuildHookInterface):  # type: ignore[type-arg]
     """Runs before a wheel or an sdist is put together; an editable install builds the page when you do."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the page if it is not there; without Node say so and go on, as the server has a page for that."""
+        """Build the page if it is not there. Without Node, say so and go on: the server can do without."""
         del build_data
         web = Path(self.root) / "web"
         skipped = os.environ.get("REGARD_NO_WEB") == "1" or version == "editable"

@@ -6,46 +6,38 @@ import csv
 import io
 import tempfile
 from pathlib import Path
-from typing import Literal
 
 from regard.inspect.trace import Trace
+from regard.studio.kinds import Kind
 from regard.studio.traces import head_of, number_of, site_of
-
-Kind = Literal["json", "npz", "html", "svg", "csv"]
-KINDS: dict[Kind, str] = {
-    "json": "application/json",
-    "npz": "application/octet-stream",
-    "html": "text/html; charset=utf-8",
-    "svg": "image/svg+xml",
-    "csv": "text/csv; charset=utf-8",
-}
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write(trace: Trace, kind: Kind, site: int | None, head: str) -> bytes:
     """The file's content; `site` and `head` choose the map of a drawing or a table."""
+    from regard.show.page import page
+    from regard.show.svg import drawing
+
     match kind:
         case "json":
             return trace.to_json().encode()
         case "npz":
             return _npz(trace)
         case "html":
-            from regard.show.page import page
-
-            return page(trace).encode()
+            return page(trace, site=site, head=_number(trace, site, head)).encode()
         case "svg":
-            from regard.show.svg import drawing
-
-            number = None if site is None else trace.sites.index(site_of(trace, site))
-            head_number = None if head == "mean" else _checked(trace, number, head)
-            return drawing(trace, number, head_number).encode()
+            return drawing(trace, site, _number(trace, site, head)).encode()
         case "csv":
             return _csv(trace, site, head).encode()
 
 
-def _checked(trace: Trace, site: int | None, head: str) -> int:
-    return number_of(head, trace.site(site).heads)
+def _number(trace: Trace, site: int | None, head: str) -> int | None:
+    """The number of a head that exists, or None for the mean of all."""
+    if not trace.sites:
+        return None
+    found = trace.site() if site is None else site_of(trace, site)
+    return None if head == "mean" else number_of(head, found.heads)
 
 
 def _npz(trace: Trace) -> bytes:
@@ -57,7 +49,7 @@ def _npz(trace: Trace) -> bytes:
 
 def _csv(trace: Trace, site: int | None, head: str) -> str:
     """One map with its tokens; a cell that a spreadsheet would run as a formula is made text (P7)."""
-    found = trace.site(site) if site is None else site_of(trace, site)
+    found = trace.site() if site is None else site_of(trace, site)
     rows, columns = trace.axes[found.queries].pieces, trace.axes[found.keys].pieces
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\r\n")

@@ -46,20 +46,28 @@ def _check(name: str, value: Any, usual: Any) -> int:
             _fits(name, len(value), max(ROOM, 2 * len(usual)))
             if any(len(key) > LONGEST_WORD for key in value):
                 raise _unlike(name)
-            like = next(iter(usual.values()))
+            like = _likest(list(usual.values()))
             return sum(_check(name, one, like) for one in value.values())
     raise _unlike(name)
 
 
 def _likest(usual: list[Any]) -> Any:
-    """What one of a list is like: the largest number, or the longest list."""
-    if all(isinstance(one, (int, float)) for one in usual):
-        whole = all(isinstance(one, int) for one in usual)
-        return max(map(abs, usual)) if whole else float(max(map(abs, usual)))
-    return max(usual, key=len)
+    """What one of a list is like: its largest number, or the one inside that says most about the others."""
+    if all(isinstance(one, int | float) for one in usual):
+        largest = max(map(abs, usual))
+        return float(largest) if _has_parts(usual) else largest
+    return max(usual, key=lambda one: (_has_parts(one), len(one)))
 
 
-def _fits(name: str, value: float, most: float) -> int:
+def _has_parts(value: Any) -> bool:
+    """Whether any number inside is more than a count."""
+    inside = value.values() if isinstance(value, dict) else value
+    return isinstance(value, float) or (
+        isinstance(value, list | dict) and any(_has_parts(one) for one in inside)
+    )
+
+
+def _fits(name: str, value: int | float, most: int | float) -> int:
     if not math.isfinite(value) or abs(value) > most:
         raise Refusal(422, f"a number or a length is above the limit of {most:g}", f"inputs.{name}")
     return 1

@@ -26,6 +26,7 @@ async def start(studio: Here) -> Response:
 
 @router.get(
     "/events",
+    response_class=StreamingResponse,
     summary="What happens, as it happens",
     responses={200: {"content": {"text/event-stream": {}}, "description": "Server-sent events"}},
 )

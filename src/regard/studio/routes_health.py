@@ -16,7 +16,7 @@ page_router = APIRouter(include_in_schema=False)
 Here = Annotated[Studio, Depends(studio_of)]
 
 
-@router.get("/healthz", summary="Alive")
+@router.get("/healthz", response_class=PlainTextResponse, summary="Alive")
 async def healthz() -> PlainTextResponse:
     """The process answers."""
     return PlainTextResponse("ok\n")

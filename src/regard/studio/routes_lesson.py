@@ -37,9 +37,11 @@ async def lesson(name: str, asked: LessonAsked, request: Request, studio: Here) 
     inputs = check_inputs(asked.inputs, example.inputs)
 
     def work() -> dict[str, Any]:
+        from torch.linalg import LinAlgError
+
         try:
             return example.work(**inputs).as_dict()
-        except (ArithmeticError, LookupError, TypeError) as fault:
+        except (ArithmeticError, LookupError, TypeError, LinAlgError) as fault:
             raise Refusal(422, "these numbers do not fit together", "inputs") from fault
 
     return as_json(await studio.queue.do(work, request))

@@ -11,6 +11,7 @@ from fastapi.responses import Response
 
 from regard.studio import picture, schema
 from regard.studio.cost import check_cost
+from regard.studio.kinds import KINDS, Kind
 from regard.studio.refusal import as_json
 from regard.studio.schema import TraceAsked
 from regard.studio.state import Studio, studio_of
@@ -26,6 +27,12 @@ Here = Annotated[Studio, Depends(studio_of)]
 Number = Annotated[int, InPath(ge=0, le=1_000_000)]
 Bytes: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/octet-stream": {}}, "description": "Row by row"}
+}
+FILES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {kind.partition(";")[0]: {} for kind in KINDS.values()},
+        "description": "A file",
+    }
 }
 LASTING = {"cache-control": "private, max-age=3600"}  # a trace never changes
 
@@ -48,7 +55,12 @@ def header(id: str, studio: Here) -> Response:
     return as_json(described(id, studio.traces.get(id)), headers=LASTING)
 
 
-@router.get("/{id}/weights/{site}/{head}", responses=Bytes, summary="One head's matrix")
+@router.get(
+    "/{id}/weights/{site}/{head}",
+    response_class=Response,
+    responses=Bytes,
+    summary="One head's matrix",
+)
 def weights(
     id: str,
     site: Number,
@@ -66,7 +78,9 @@ def weights(
     return _raw(picture.as_bytes(head_of(table, head)).tobytes())
 
 
-@router.get("/{id}/thumbnails", responses=Bytes, summary="Every head at a glance")
+@router.get(
+    "/{id}/thumbnails", response_class=Response, responses=Bytes, summary="Every head at a glance"
+)
 def thumbnails(id: str, studio: Here) -> Response:
     """32 x 32 bytes a head, sites and heads in order."""
     sites = studio.traces.get(id).sites
@@ -126,28 +140,32 @@ def tree(id: str, studio: Here) -> Response:
     return as_json({"steps": steps}, headers=LASTING)
 
 
-@router.get("/{id}/rollout/{layer}", responses=Bytes, summary="Attention followed downwards")
+@router.get(
+    "/{id}/rollout/{layer}",
+    response_class=Response,
+    responses=Bytes,
+    summary="Attention followed downwards",
+)
 def rollout(id: str, layer: Number, studio: Here) -> Response:
     """Bytes as weights are, for one layer of self-attention."""
     layers = studio.traces.get(id).rollout()
     return _raw(picture.as_bytes(layers[number_of(str(layer), len(layers))]).tobytes())
 
 
-@router.get("/{id}/export.{kind}", summary="Take it away", responses=Bytes)
+@router.get("/{id}/export.{kind}", response_class=Response, responses=FILES, summary="Take it away")
 def export(
     id: str,
-    kind: Literal["json", "npz", "html", "svg", "csv"],
+    kind: Kind,
     studio: Here,
     site: Annotated[int | None, Query(ge=0, le=1_000_000)] = None,
     head: Annotated[str, Query(max_length=8)] = "mean",
 ) -> Response:
     """The whole trace (json, npz, html), or one map of it (svg, csv)."""
-    from regard.studio import export as files
+    from regard.studio.export import write
 
-    trace = studio.traces.get(id)
-    content = files.write(trace, kind, site, head)
+    content = write(studio.traces.get(id), kind, site, head)
     headers = {**LASTING, "content-disposition": f'attachment; filename="attention.{kind}"'}
-    return Response(content, headers=headers, media_type=files.KINDS[kind])
+    return Response(content, headers=headers, media_type=KINDS[kind])
 
 
 def _raw(content: bytes) -> Response:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StrictBool, StrictStr
 
 from regard.studio.settings import Limits
 
 _LIMITS = Limits()
+
+
+def _whole(value: Any) -> Any:
+    """JSON does not tell 4.0 from 4."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, Strict(), BeforeValidator(_whole)]
 
 
 class _Asked(BaseModel):
@@ -22,20 +30,17 @@ class TraceAsked(_Asked):
 
     run: Annotated[StrictStr, Field(max_length=200)]
     text: Annotated[StrictStr, Field(max_length=_LIMITS.text_characters)]
-    beam: Annotated[StrictInt, Field(ge=1, le=_LIMITS.beam)] | None = None
-    max_length: Annotated[StrictInt, Field(ge=1, le=_LIMITS.written)] | None = None
+    beam: Annotated[Whole, Field(ge=1, le=_LIMITS.beam)] | None = None
+    max_length: Annotated[Whole, Field(ge=1, le=_LIMITS.written)] | None = None
     prefix: Annotated[
-        list[
-            Annotated[StrictInt, Field(ge=0, le=2**31)]
-            | Annotated[StrictStr, Field(max_length=200)]
-        ],
+        list[Annotated[Whole, Field(ge=0, le=2**31)] | Annotated[StrictStr, Field(max_length=200)]],
         Field(max_length=_LIMITS.written),
     ] = []
     sample: StrictBool = False
     temperature: Annotated[float, Field(gt=0, le=100)] | None = None
-    top_k: Annotated[StrictInt, Field(ge=0, le=1_000_000)] | None = None
+    top_k: Annotated[Whole, Field(ge=0, le=1_000_000)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    seed: Annotated[StrictInt, Field(ge=0, le=2**31)] | None = None
+    seed: Annotated[Whole, Field(ge=0, le=2**31)] | None = None
 
 
 class LessonAsked(_Asked):

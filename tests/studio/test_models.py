@@ -1,0 +1,158 @@
+"""Runs by name: only those of the list, loaded once, and served on when their folder breaks (S9, S13)."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from regard.studio.app import create_app
+from regard.studio.models import is_live, named
+from tests.run import kinds
+from tests.studio.conftest import BASE
+
+
+@pytest.fixture
+def own(make, runs, tmp_path):
+    """A studio over a copy that a test may harm."""
+    folder = shutil.copytree(runs["rnn"], tmp_path / "rnn")
+    studio = make([folder])
+    with TestClient(create_app(studio), base_url=BASE) as client:
+        yield folder, studio, client
+
+
+def ask(client, **more):
+    return client.post("/api/trace", json={"run": "rnn", "text": "a b c", **more})
+
+
+def test_folders_of_one_name_are_numbered():
+    found = named([Path("a/run"), Path("b/run"), Path("c/run"), Path("d")])
+    assert list(found) == ["run", "run-2", "run-3", "d"]
+
+
+def test_a_model_is_loaded_once(own, monkeypatch):
+    _, studio, client = own
+    assert ask(client).status_code == 200
+    first = studio.shelf.loaded("rnn")
+    assert first is not None
+    assert ask(client).status_code == 200
+    assert studio.shelf.loaded("rnn") is first
+
+
+def test_a_newer_model_takes_over(own, tmp_path):
+    folder, studio, client = own
+    before = ask(client).json()["answer"]
+    other = kinds.make(tmp_path / "other", "rnn", seed=5)
+    shutil.copy(other / "model.safetensors", folder / "new")
+    (folder / "new").replace(folder / "model.safetensors")
+    assert ask(client).json()["answer"] != before
+    assert studio.shelf.troubles() == {}
+
+
+@pytest.mark.parametrize("harm", ["deleted", "emptied", "swapped", "gone"])
+def test_the_old_model_serves_on_when_the_folder_breaks(own, harm):
+    folder, _, client = own
+    before = ask(client).json()["answer"]
+    match harm:
+        case "deleted":
+            (folder / "model.safetensors").unlink()
+        case "emptied":
+            (folder / "model.safetensors").write_bytes(b"")
+        case "swapped":
+            (folder / "model.safetensors").write_bytes(os.urandom(4096))
+        case "gone":
+            shutil.rmtree(folder)
+    answer = ask(client)
+    assert answer.status_code == 200
+    assert answer.json()["answer"] == before
+    ready = client.get("/readyz")
+    assert ready.status_code == 200
+    assert list(ready.json()["troubles"]) == ["rnn"]
+    assert [run["name"] for run in client.get("/api/about").json()["runs"]] == ["rnn"]
+
+
+def test_a_run_without_a_model_says_so(own):
+    folder, _, client = own
+    (folder / "model.safetensors").unlink()
+    answer = ask(client)
+    assert answer.status_code == 409
+    assert answer.json()["what"] == "this run has no trained model yet"
+    assert str(folder) not in answer.json()["where"]
+
+
+def test_models_in_memory_are_bounded(make, runs):
+    studio = make(models=2)
+    with TestClient(create_app(studio), base_url=BASE) as client:
+        for kind, text in (("rnn", "a"), ("transformer", "a"), ("tag", "a")):
+            assert client.post("/api/trace", json={"run": kind, "text": text}).status_code == 200
+    kept = [kind for kind in ("rnn", "transformer", "tag") if studio.shelf.loaded(kind)]
+    assert kept == ["transformer", "tag"]
+
+
+def test_traces_are_bounded_the_oldest_goes_first(make, runs):
+    studio = make([runs["rnn"]], traces=2)
+    with TestClient(create_app(studio), base_url=BASE) as client:
+        ids = [ask(client).json()["id"] for _ in range(3)]
+        found = [client.get(f"/api/trace/{name}").status_code for name in ids]
+    assert found == [404, 200, 200]
+    assert len(set(ids)) == 3
+
+
+def test_about(client):
+    about = client.get("/api/about").json()
+    found = {run["name"]: run for run in about["runs"]}
+    assert set(found) == {"rnn", "transformer", "tag", "classify", "point", "language"}
+    assert found["rnn"]["task"] == "translate"
+    assert found["rnn"]["parameters"] > 1000
+    assert (
+        found["rnn"]["summary"] == "rnn encoder, rnn reader, additive attention, trained on reverse"
+    )
+    assert found["rnn"]["live"] is False
+    assert about["demo"] == {"state": "absent", "run": "demo", "message": ""}
+    assert {toy["name"] for toy in about["toys"]} >= {"reverse", "phrases"}
+
+
+def test_records_of_a_run(own):
+    folder, _, client = own
+    sample = {"step": 5, "question": "a", "answer": "b", "axes": {}, "sites": []}
+    best = {
+        "kind": "valid",
+        "step": 5,
+        "is_best": True,
+        "metrics": [{"name": "BLEU", "value": 12.5}],
+    }
+    train = {"kind": "train", "step": 3, "loss": float("nan")}
+    lines = [json.dumps(train), "torn {", json.dumps(best), '{"kind": "train", "st']
+    (folder / "metrics.jsonl").write_text("\n".join(lines))
+    (folder / "samples.jsonl").write_text(json.dumps(sample) + "\n")
+    found = client.get("/api/runs/rnn/metrics").json()["metrics"]
+    assert found == [{**train, "loss": None}, best]
+    assert client.get("/api/runs/rnn/metrics?after=3").json()["metrics"] == [best]
+    assert client.get("/api/runs/rnn/samples").json()["samples"] == [sample]
+    assert client.get("/api/about").json()["runs"][0]["score"] == {"name": "BLEU", "value": 12.5}
+    assert client.get("/api/runs/no/metrics").status_code == 404
+
+
+def test_settings_of_a_run_without_anybodys_paths(own):
+    folder, _, client = own
+    config = folder / "config.toml"
+    text = config.read_text()
+    config.write_text(text.replace("train = []", 'train = ["/secret/place/train.en"]', 1))
+    found = client.get("/api/runs/rnn/settings").json()
+    assert found["model"]["reader"]["kind"] == "rnn"
+    assert "/secret" not in json.dumps(found)
+    config.write_text("no = [toml")
+    assert client.get("/api/runs/rnn/settings").status_code == 409
+
+
+def test_whether_a_run_trains_now(own):
+    from regard.run.lock import Lock
+
+    folder, _, client = own
+    assert not is_live(folder)
+    with Lock(folder):
+        assert is_live(folder)
+        assert client.get("/api/about").json()["runs"][0]["live"]
+    assert not is_live(folder)

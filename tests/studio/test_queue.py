@@ -1,0 +1,144 @@
+"""One worker and a bounded queue: refused at once, stopped in time, let go when a client leaves (S1, S5)."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+from starlette.testclient import TestClient
+
+from regard.studio.app import create_app
+from regard.studio.queue import AbandonedError, WorkQueue, go_on
+from regard.studio.refusal import Refusal
+from regard.studio.settings import Limits
+from tests.studio.conftest import BASE
+
+
+class Leaving:
+    """A client that goes away when told to."""
+
+    def __init__(self):
+        self.gone = asyncio.Event()
+
+    async def receive(self):
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+
+def patient(ended):
+    """Work that asks, as a model does, whether it should go on."""
+    try:
+        while True:
+            time.sleep(0.001)
+            go_on()
+    except AbandonedError:
+        ended.set()
+        raise
+
+
+def run(inside, **limits):
+    async def whole():
+        queue = WorkQueue(Limits(**limits))
+        try:
+            await inside(queue)
+        finally:
+            queue.stop()
+
+    asyncio.run(whole())
+
+
+def test_results_and_faults_come_back():
+    async def inside(queue):
+        assert await queue.do(lambda: 7) == 7
+        with pytest.raises(ZeroDivisionError):
+            await queue.do(lambda: 1 // 0)
+        assert queue.inside == 0
+
+    run(inside)
+
+
+def test_what_does_not_fit_is_refused_and_the_others_are_served():
+    async def inside(queue):
+        gate = threading.Event()
+        admitted = [asyncio.create_task(queue.do(gate.wait)) for _ in range(4)]
+        await asyncio.sleep(0)
+        with pytest.raises(Refusal) as refused:
+            await queue.do(lambda: None)
+        assert refused.value.status == 429
+        assert int(refused.value.headers["retry-after"]) >= 1
+        assert queue.inside == 4
+        gate.set()
+        assert await asyncio.gather(*admitted) == [True] * 4
+        assert await queue.do(lambda: 1) == 1
+
+    run(inside, queue=3)
+
+
+def test_the_deadline_ends_the_work_itself():
+    async def inside(queue):
+        ended = threading.Event()
+        with pytest.raises(Refusal) as refused:
+            await queue.do(lambda: patient(ended))
+        assert refused.value.status == 504
+        assert "longer than 0.1 s" in refused.value.what
+        assert await asyncio.to_thread(ended.wait, 5)
+        assert await queue.do(lambda: 1) == 1
+        assert queue.inside == 0
+
+    run(inside, request_seconds=0.1)
+
+
+def test_a_client_that_leaves_frees_its_place():
+    async def inside(queue):
+        ended, client = threading.Event(), Leaving()
+        task = asyncio.create_task(queue.do(lambda: patient(ended), client))
+        never = threading.Event()
+        other = Leaving()
+        waiting = asyncio.create_task(queue.do(never.set, other))
+        await asyncio.sleep(0.05)
+        other.gone.set()
+        with pytest.raises(Refusal):
+            await waiting
+        client.gone.set()
+        with pytest.raises(Refusal) as refused:
+            await task
+        assert refused.value.status == 499
+        assert await asyncio.to_thread(ended.wait, 5)
+        assert await queue.idle(5)
+        assert not never.is_set(), "work of a client that left was begun"
+
+    run(inside)
+
+
+def test_a_stopped_queue_takes_nothing():
+    async def inside(queue):
+        queue.stop()
+        with pytest.raises(Refusal) as refused:
+            await queue.do(lambda: None)
+        assert refused.value.status == 503
+
+    run(inside)
+
+
+def test_a_model_stops_in_the_middle_of_a_decode(make, runs):
+    """The deadline is far shorter than the decode; the thread is free again long before its end."""
+    studio = make([runs["transformer"]], request_seconds=0.3)
+    with TestClient(create_app(studio), base_url=BASE) as client:
+        assert (
+            client.post("/api/trace", json={"run": "transformer", "text": "a"}).status_code == 200
+        )
+        model = studio.shelf.loaded("transformer").model
+        calls = []
+        model.decoder.register_forward_pre_hook(lambda *_: None)
+        for module in model.decoder.modules():
+            module.register_forward_pre_hook(lambda *_: (calls.append(1), time.sleep(0.002))[0])
+        asked = {"run": "transformer", "text": "a b c", "beam": 1, "max_length": 512}
+        asked["prefix"] = [5] * 300
+        answer = client.post("/api/trace", json=asked)
+        assert answer.status_code == 504
+        assert "0.3 s" in answer.json()["what"]
+        time.sleep(0.1)
+        stopped = len(calls)
+        time.sleep(0.1)
+        assert len(calls) == stopped, "it decodes on for nobody"
+        assert studio.queue.inside == 0

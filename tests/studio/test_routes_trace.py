@@ -1,0 +1,245 @@
+"""What the page sees is what the library computed: weights, neurons, the tree, and every export."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from regard.attention import watch
+from regard.inspect.trace import Trace, trace
+from regard.run.predictor import Predictor
+from regard.tasks.task import device_of
+from regard.text import END
+
+TEXT = {
+    "rnn": "a b c d e",
+    "transformer": "a b c d e",
+    "tag": "the small dog",
+    "classify": "a good film",
+    "point": "0.3 0.1 0.7",
+    "language": "the cat",
+}
+
+
+@pytest.fixture(scope="module")
+def own(runs):
+    """The library's own trace of the same question."""
+    known = {}
+
+    def get(kind):
+        if kind not in known:
+            predictor = Predictor.load(runs[kind], "cpu")
+            known[kind] = trace(predictor, TEXT[kind])
+        return known[kind]
+
+    return get
+
+
+def matrix(client, found, site, head, query=""):
+    path = f"/api/trace/{found['id']}/weights/{site['index']}/{head}{query}"
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return answer.content
+
+
+def as_weights(content, shape):
+    return (np.frombuffer(content, np.uint8).reshape(shape) / 255) ** 2
+
+
+@pytest.mark.parametrize("kind", TEXT)
+def test_what_is_told_is_what_was_traced(kind, asked, own):
+    found, traced = asked(kind, TEXT[kind]), own(kind)
+    assert found["answer"] == json.loads(json.dumps(traced.answer.as_dict()))
+    assert found["question"] == TEXT[kind]
+    assert found["has_tree"] == (kind not in ("tag", "classify"))
+    assert [step["symbol"] for step in found["steps"]] == [step.symbol for step in traced.steps]
+    for axis, tokens in traced.axes.items():
+        assert found["axes"][axis]["pieces"] == list(tokens.pieces)
+        assert found["axes"][axis]["words"] == list(tokens.words)
+    assert [site["path"] for site in found["sites"]] == [site.path for site in traced.sites]
+
+
+@pytest.mark.parametrize("kind", TEXT)
+def test_weights_are_the_librarys_within_a_byte(kind, client, asked, own):
+    found, traced = asked(kind, TEXT[kind]), own(kind)
+    for told, site in zip(found["sites"], traced.sites, strict=True):
+        assert told["shape"] == list(site.weights.shape)
+        for head in range(site.heads):
+            content = np.frombuffer(matrix(client, found, told, head), np.uint8)
+            root = np.sqrt(site.weights[head]).ravel()
+            assert np.abs(content / 255 - root).max(initial=0) <= 0.5 / 255 + 1e-6
+        mean = as_weights(matrix(client, found, told, "mean"), told["shape"][1:])
+        assert np.abs(np.sqrt(mean) - np.sqrt(site.weights.mean(0))).max(initial=0) <= 1 / 255
+        words = matrix(client, found, told, 0, "?words=1")
+        assert len(words) == traced.by_words(site)[0].size
+        scores = np.frombuffer(matrix(client, found, told, 0, "?what=scores"), "<f4")
+        assert np.array_equal(scores, site.scores[0].ravel(), equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["rnn", "transformer"])
+@pytest.mark.parametrize("beam", [1, 3])
+def test_attention_of_the_beams_choice_is_a_teacher_forced_pass(kind, beam, client, asked, runs):
+    """D15, from the bytes a browser gets back to a plain forward pass."""
+    found = asked(kind, TEXT[kind], beam=beam)
+    predictor = Predictor.load(runs[kind], "cpu")
+    task, model = predictor.run.task, predictor.model
+    (answer,) = predictor.predict(TEXT[kind], beam=beam)
+    assert found["answer"]["text"] == answer.text
+    source = np.array([*task.source.encode(TEXT[kind]), END], np.int32)
+    ids = [*answer.ids, END] if answer.finish == "end" else [*answer.ids]
+    row = {"source": source, "target": np.array(ids, np.int32)}
+    batch = task.collate([row], len(source), len(ids)).to(device_of(model))
+    with torch.inference_mode(), watch(model) as seen:
+        task.logits(model, batch)
+        forced = {path: seen.weights(path)[0].numpy() for path in seen}
+    assert found["sites"]
+    for site in found["sites"]:
+        right = forced[site["path"]]
+        assert list(right.shape) == site["shape"]
+        for head in range(site["heads"]):
+            content = np.frombuffer(matrix(client, found, site, head), np.uint8)
+            assert np.abs(content / 255 - np.sqrt(right[head]).ravel()).max() <= 0.5 / 255 + 1e-3
+
+
+@pytest.mark.parametrize("kind", ["rnn", "transformer", "classify", "point", "language"])
+def test_neurons_sum_to_the_score(kind, client, asked):
+    found = asked(kind, TEXT[kind])
+    for site in found["sites"]:
+        for query in range(min(3, site["shape"][1])):
+            path = f"/api/trace/{found['id']}/neurons/{site['index']}/{site['heads'] - 1}/{query}"
+            told = client.get(path).json()
+            assert told["total"] == site["shape"][2]
+            assert len(told["query"]) == len(told["keys"][0]) == site["width"]
+            bias = told["bias"] or [0.0] * len(told["scores"])
+            for row, more, score in zip(told["contributions"], bias, told["scores"], strict=True):
+                if score is not None:
+                    assert sum(row) + more == pytest.approx(score, abs=1e-4)
+
+
+def test_neurons_are_capped_to_the_heaviest(make, runs):
+    from starlette.testclient import TestClient
+
+    from regard.studio.app import create_app
+    from tests.studio.conftest import BASE
+
+    with TestClient(create_app(make([runs["rnn"]], neuron_keys=2)), base_url=BASE) as client:
+        found = client.post("/api/trace", json={"run": "rnn", "text": TEXT["rnn"]}).json()
+        told = client.get(f"/api/trace/{found['id']}/neurons/0/0/0").json()
+        row = as_weights(
+            matrix(client, found, found["sites"][0], 0), found["sites"][0]["shape"][1:]
+        )[0]
+    assert (told["capped"], told["total"]) == (True, len(row))
+    assert told["places"] == sorted(np.argsort(-row, kind="stable")[:2].tolist())
+
+
+def test_the_tree_marks_the_winner(client, asked):
+    found = asked("transformer", TEXT["transformer"])
+    steps = client.get(f"/api/trace/{found['id']}/tree").json()["steps"]
+    winners = [node["symbol"] for step in steps for node in step if node["winner"]]
+    assert winners == [step["symbol"] for step in found["steps"]][: len(winners)]
+    assert winners
+    assert {node["fate"] for step in steps for node in step} <= {"kept", "ended", "dropped"}
+    assert client.get(f"/api/trace/{asked('tag', 'a dog')['id']}/tree").json() == {"steps": []}
+
+
+def test_rollout_is_the_librarys(client, asked, own):
+    found, right = asked("transformer", TEXT["transformer"]), own("transformer").rollout()
+    for layer, table in enumerate(right):
+        content = client.get(f"/api/trace/{found['id']}/rollout/{layer}").content
+        assert np.abs(as_weights(content, table.shape) - table).max() < 0.004
+    assert client.get(f"/api/trace/{found['id']}/rollout/{len(right)}").status_code == 404
+    plain = asked("rnn", TEXT["rnn"])
+    assert client.get(f"/api/trace/{plain['id']}/rollout/0").status_code == 422
+
+
+def test_thumbnails_are_tiles_of_every_head(client, asked, own):
+    found, traced = asked("transformer", TEXT["transformer"]), own("transformer")
+    tiles = np.frombuffer(client.get(f"/api/trace/{found['id']}/thumbnails").content, np.uint8)
+    tiles = tiles.reshape(-1, 32, 32)
+    heads = [head for site in traced.sites for head in site.weights]
+    assert len(tiles) == len(heads)
+    for tile, head in zip(tiles, heads, strict=True):
+        assert tile.max() == np.rint(np.sqrt(head.max()) * 255)
+
+
+def test_a_forced_word_is_said(client, asked):
+    found = asked("rnn", TEXT["rnn"])
+    other = found["steps"][0]["alternatives"][1]
+    for given in (other["id"], other["symbol"]):
+        again = asked("rnn", TEXT["rnn"], prefix=[given])
+        assert again["steps"][0]["symbol"] == other["symbol"]
+        assert again["steps"][0]["given"]
+        assert not again["steps"][1]["given"]
+    wrong = client.post("/api/trace", json={"run": "rnn", "text": "a", "prefix": [10**6]})
+    assert wrong.status_code == 422
+
+
+def test_drawing_is_a_function_of_the_seed(asked):
+    first = asked("language", "the", sample=True, seed=3)
+    again = asked("language", "the", sample=True, seed=3, top_p=1.0)
+    assert first["answer"] == again["answer"]
+    assert not first["has_tree"]
+
+
+@pytest.mark.parametrize("kind", TEXT)
+@pytest.mark.parametrize("text", ["", "   "])
+def test_nothing_at_all_is_an_answer(kind, text, asked):
+    assert asked(kind, text)["answer"]["finish"] in ("end", "length")
+
+
+@pytest.mark.parametrize("form", ["json", "npz", "html", "svg", "csv"])
+@pytest.mark.parametrize("kind", ["rnn", "transformer", "classify"])
+def test_exports(form, kind, client, asked, own, tmp_path):
+    found = asked(kind, TEXT[kind])
+    answer = client.get(f"/api/trace/{found['id']}/export.{form}", params={"site": 0, "head": "0"})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-disposition"] == f'attachment; filename="attention.{form}"'
+    site = own(kind).sites[0]
+    match form:
+        case "json":
+            assert np.allclose(answer.json()["sites"][0]["weights"], site.weights)
+        case "npz":
+            (tmp_path / "a.npz").write_bytes(answer.content)
+            assert np.array_equal(Trace.load(tmp_path / "a.npz").sites[0].weights, site.weights)
+        case "csv":
+            rows = list(csv.reader(io.StringIO(answer.text)))
+            table = np.array([row[1:] for row in rows[1:]], float)
+            assert np.allclose(table, site.weights[0], atol=1e-5)
+        case _:
+            assert f"<{form}" in answer.text
+
+
+def test_a_cell_is_never_a_formula(client, asked):
+    from regard.studio.export import _as_text
+
+    assert _as_text('=HYPERLINK("http://evil.example")').startswith("'=")
+    assert [_as_text(cell)[0] for cell in ("+1", "-1", "@a", "\tb")] == ["'"] * 4
+    assert _as_text("a=b") == "a=b"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "nowhere",
+        "{id}/weights/99/0",
+        "{id}/weights/0/99",
+        "{id}/weights/0/-1",
+        "{id}/weights/0/%C2%B2",
+        "{id}/neurons/0/0/99",
+        "{id}/neurons/0/mean/0",
+        "{id}/export.exe",
+        "{id}/weights/-1/0",
+        "{id}/weights/x/0",
+        "{id}/weights/0/0?what=secrets",
+        "{id}/export.csv?site=99",
+        "{id}/export.svg?site=0&head=99",
+    ],
+)
+def test_what_does_not_exist(path, client, asked):
+    found = asked("rnn", TEXT["rnn"])
+    answer = client.get(f"/api/trace/{path.format(id=found['id'])}")
+    assert answer.status_code in (404, 422)
+    assert set(answer.json()) == {"error", "what", "where", "remedy"}
