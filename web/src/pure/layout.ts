@@ -52,7 +52,7 @@ export function ticks(low: number, high: number, count = 5): number[] {
   if (!(high > low)) return [low];
   const rough = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((by) => by * power).find((by) => by >= rough)!;
+  const step = [1, 2, 2.5, 5, 10].map((by) => by * power).find((by) => by >= rough)!;
   const found: number[] = [];
   for (let at = Math.ceil(low / step); at * step <= high + step * 1e-9; at++) {
     found.push(Number((at * step).toPrecision(12)));

@@ -41,12 +41,13 @@ function precise(number: number): string {
     .replace(/^-/, "−");
 }
 
-export type Shape = "number" | "row" | "table" | "text";
+export type Shape = "number" | "row" | "table" | "words" | "text";
 
 /** How an input is edited: cell by cell where it is small and made of numbers, else as JSON. */
 export function shapeOf(value: unknown): Shape {
   if (typeof value === "number") return "number";
   if (!Array.isArray(value) || value.length === 0) return "text";
+  if (value.every((one) => typeof one === "string" && /^\S+$/.test(one))) return "words";
   if (value.every((one) => typeof one === "number")) return value.length <= 12 ? "row" : "text";
   const isTable =
     value.every(

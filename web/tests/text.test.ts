@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { digits, isSign, label, labels, percent, visible } from "../src/pure/text";
+
+it("shows what hides: controls by name, no towers of accents", () => {
+  expect(visible("a\u202eb\u200bc\n")).toBe("a[RLO]b[ZWSP]c↵");
+  expect(visible("\u0007")).toBe("[0007]");
+  expect([...visible("a" + "\u0301".repeat(40))].length).toBe(4);
+  expect(visible("سلام 你好 é")).toBe("سلام 你好 é");
+});
+
+it("words lose their mark, insides of words get a dot", () => {
+  expect(labels(["▁un", "forgiv", "▁", "</s>"])).toEqual(["un", "·forgiv", "␣", "</s>"]);
+  expect(labels(["a", "b"])).toEqual(["a", "b"]);
+  expect(label("", false)).toBe("∅");
+  expect([isSign("</s>"), isSign("<a b>"), isSign("cat")]).toEqual([true, false, false]);
+});
+
+it("writes shares and numbers for people", () => {
+  expect([1, 0.934, 0.042, 0.0004, 0].map(percent)).toEqual(["100%", "93%", "4.2%", "<0.1%", "0%"]);
+  expect(digits(-0.12345)).toBe("−0.123");
+  expect(digits(1234567.5)).toBe("1.2e+6");
+  expect(digits(Number.NEGATIVE_INFINITY)).toBe("−∞");
+  expect(digits(43469.02)).toBe("43469.0");
+});
