@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn, final
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, final
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
@@ -191,9 +191,9 @@ def describe(trace: Trace) -> dict[str, Any]:
     return _plain(dataclasses.asdict(document))
 
 
-def write(path: Path, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+def write(path: Path, content: bytes) -> None:
     """Replace the file as a whole."""
-    files.write_atomic(path, packed(document, arrays))
+    files.write_atomic(path, content)
 
 
 def packed(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -233,9 +233,9 @@ def _read(archive: zipfile.ZipFile, where: str) -> tuple[Document, list[dict[str
     first = entries.pop(f"{HEADER}.npy", None)
     if first is None:
         _refuse("this is no trace: it has no header", where)
-    size = _header_size(first, where)
-    with archive.open(first) as stream:
-        head = _array(stream, np.dtype(np.uint8), (None,), size, f"{HEADER}.npy", where)
+    if first.file_size > MOST_HEADER:
+        _refuse(f"the header of this trace has {first.file_size:,} bytes", where)
+    head = _array(archive, first, np.dtype(np.uint8), (None,), where)
     document = _document(head.tobytes(), where)
     expected = {
         f"{number}.{name}.npy": (number, name, shape)
@@ -249,41 +249,36 @@ def _read(archive: zipfile.ZipFile, where: str) -> tuple[Document, list[dict[str
         _refuse("this trace is too large", where)
     arrays: list[dict[str, np.ndarray]] = [{} for _ in document.sites]
     for entry_name, (number, name, shape) in expected.items():
-        entry = entries[entry_name]
-        with archive.open(entry) as stream:
-            dtype = np.dtype("<f4")
-            found = _array(stream, dtype, shape, entry.file_size, entry_name, where)
+        found = _array(archive, entries[entry_name], np.dtype("<f4"), shape, where)
         if not _sound(name, found):
             _refuse(f"{entry_name} has numbers that are not finite", where)
         arrays[number][name] = found
     return document, arrays
 
 
-def _header_size(entry: zipfile.ZipInfo, where: str) -> int:
-    if entry.file_size > MOST_HEADER:
-        _refuse(f"the header of this trace has {entry.file_size:,} bytes", where)
-    return entry.file_size
-
-
 def _array(
-    stream: IO[bytes],
+    archive: zipfile.ZipFile,
+    entry: zipfile.ZipInfo,
     dtype: np.dtype[Any],
     shape: tuple[int | None, ...],
-    size: int,
-    name: str,
     where: str,
 ) -> np.ndarray:
     """One array, when it is of this type and shape and as long as it says; then memory is taken."""
-    if np.lib.format.read_magic(stream) != (1, 0):
-        _refuse(f"{name} is of a version that is not read here", where)
-    found, fortran, kind = np.lib.format.read_array_header_1_0(stream, max_header_size=_PREAMBLE)
-    fits = len(found) == len(shape) and all(
-        wanted in (None, own) for own, wanted in zip(found, shape, strict=True)
-    )
-    expected = math.prod(found) * dtype.itemsize
-    if fortran or kind != dtype or not fits or not 0 <= size - expected <= _PREAMBLE:
-        _refuse(f"{name} is {kind} {found}, where {dtype} {shape} belongs", where)
-    data = stream.read(expected + 1)
+    name = entry.filename
+    with archive.open(entry) as stream:
+        if np.lib.format.read_magic(stream) != (1, 0):
+            _refuse(f"{name} is of a version that is not read here", where)
+        found, fortran, kind = np.lib.format.read_array_header_1_0(stream, _PREAMBLE)
+        fits = len(found) == len(shape) and all(
+            wanted in (None, own) for own, wanted in zip(found, shape, strict=True)
+        )
+        expected = math.prod(found) * dtype.itemsize
+        room = entry.file_size - expected
+        if fortran or kind != dtype or not fits or not 0 <= room <= _PREAMBLE:
+            _refuse(f"{name} is {kind} {found}, where {dtype} {shape} belongs", where)
+        data = stream.read(
+            expected + 1
+        )  # one more, so that the end is seen and its checksum tested
     if len(data) != expected:
         _refuse(f"{name} has {len(data):,} bytes of {expected:,}", where)
     return np.frombuffer(data, dtype).reshape(found)

@@ -96,14 +96,18 @@ class Trace:
             plain["scores"] = scores.tolist()
         return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
-    def save(self, path: str | Path) -> None:
-        """All of it in one .npz file, as docs/trace-format.md says."""
+    def to_bytes(self) -> bytes:
+        """All of it as the content of one .npz file, as docs/trace-format.md says."""
         arrays = {
             f"{number}.{name}": array
             for number, site in enumerate(self.sites)
             for name, array in site.arrays().items()
         }
-        file.write(Path(path), self.describe(), arrays)
+        return file.packed(self.describe(), arrays)
+
+    def save(self, path: str | Path) -> None:
+        """Write `to_bytes` to a file, which is replaced as a whole."""
+        file.write(Path(path), self.to_bytes())
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:

@@ -11,8 +11,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from regard.text import UNKNOWN, Codec
-from regard.text.vocabulary import SPECIALS
+from regard.text import BEGIN, END, PAD, UNKNOWN, Codec
 from regard.text.words import splitter, starts_word, word_label
 
 Weights = Float[np.ndarray, "heads query key"]
@@ -57,26 +56,29 @@ def merge(
 def axis_of(codec: Codec, ids: Sequence[int]) -> Axis:
     """The pieces of these ids and their words, however they were cut: found or typed."""
     pieces = tuple(codec.piece(number) for number in ids)
-    text = codec.decode(ids)
-    ends = _ends(codec, ids, len(text))
+    ends = _ends(codec, ids)
+    written = codec.decode(ids)
+    text = (
+        " " * ((ends[-1] if ends else 0) - len(written)) + written
+    )  # decoding drops a first space
     word_at = _word_starts(text)
     words: list[str] = []
     word_ids: list[int] = []
     begun, stop = -1, 0
     for number, piece, end in zip(ids, pieces, ends, strict=True):
-        if end <= 0 or number < len(SPECIALS):
+        if number in (PAD, BEGIN, END):
             words.append(piece)
             begun = -1
         else:
-            last = min(end, len(text)) - 1
-            start = word_at[last]
-            own = starts_word(text[min(stop, last)]) and bool(text[max(begun, 0) : stop].strip())
+            start = word_at[end - 1]
+            fresh = end > stop and starts_word(text[stop])  # a script that writes no spaces
+            own = fresh and bool(text[max(begun, 0) : stop].strip())
             if begun < 0 or start > begun or own:
                 begun = max(start, stop) if own else start
                 words.append("")
-            words[-1] = word_label(text[begun : last + 1])
+            words[-1] = word_label(text[begun:end])
         word_ids.append(len(words) - 1)
-        stop = max(end, 0)
+        stop = end
     return Axis(pieces, tuple(word_ids), tuple(words))
 
 
@@ -94,15 +96,13 @@ def _word_starts(text: str) -> list[int]:
     return starts
 
 
-def _ends(codec: Codec, ids: Sequence[int], length: int) -> list[int]:
-    """How much of the text is written after each piece; a byte may be part of a character."""
+def _ends(codec: Codec, ids: Sequence[int]) -> list[int]:
+    """How many characters are written after each piece; a byte may be only part of one."""
     ends: list[int] = []
-    base, run = 0, [UNKNOWN]  # a mark in front keeps the space before the first word
+    base, run = 0, [UNKNOWN]  # a mark in front keeps the space before a first word
     for number in ids:
-        is_byte = codec.piece(number).startswith("<0x") and len(run) > 1
-        if not is_byte:
+        if len(run) == 1 or not codec.piece(number).startswith("<0x"):
             base, run = (ends[-1] if ends else 0), [UNKNOWN]
         run.append(number)
         ends.append(base + len(codec.decode(run)) - 1)
-    before = (ends[-1] if ends else 0) - length
-    return [end - before for end in ends]
+    return ends

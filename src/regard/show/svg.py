@@ -23,16 +23,16 @@ from regard.show.colour import cividis
 from regard.show.heatmap import AXES, TOPS
 from regard.show.label import one_line, piece_names, shortened
 
-FONT = 13
+FONT = 13.0
 LETTER = 0.62 * FONT  # about as wide as a letter of a sans-serif font is
 LEANING = 1.4 * FONT  # what a label at 45 degrees takes from its row
 LONGEST = 24
-CELL = 26
-SIDE = 1300  # the most that cells may take up, before they shrink
+CELL = 26.0
+SIDE = 1300.0  # the most that cells may take up, before they shrink
 DRAWN = 10_000  # cells as shapes; more than that are one picture
 TOLD = 2_500  # cells that say their number under the mouse
 FAINTEST = 0.02
-TITLE, GAP = 34, 14
+TITLE, GAP = 34.0, 14.0
 # Okabe and Ito 2008: eight colours that colour-blind readers tell apart.
 HEADS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#000000", "#f0e442")
 
@@ -74,9 +74,9 @@ def heat_map(weights: Weights, rows: Sequence[str], columns: Sequence[str], titl
         )
     cell = max(2.0, min(CELL, SIDE / max(1, *weights.shape)))
     down, across = [_label(name) for name in rows], [_label(name) for name in columns]
-    left = GAP + max((_width(name) for name in down), default=0) + 8
-    lean = 0.72 * max((_width(name) for name in across), default=0)  # labels stand at 45 degrees
-    head = TITLE + lean + 14
+    left = float(math.ceil(GAP + max((_width(name) for name in down), default=0.0) + 8))
+    lean = 0.72 * max((_width(name) for name in across), default=0.0)  # labels stand at 45 degrees
+    head = float(math.ceil(TITLE + lean + 14))
     wide, high = cell * len(columns), cell * len(rows)
     width = max(left + wide + lean + GAP, GAP + _width(_label(title, 100)) + GAP, left + 190)
     top = min((one for one in TOPS if one >= weights.max(initial=0.0)), default=1.0)
@@ -104,10 +104,10 @@ def lines(
 ) -> str:
     """Who looks at whom: a line from each token to each, as strong as its weight, one colour a head."""
     names, others = [_label(name) for name in left], [_label(name) for name in right]
-    pitch, start = 24, TITLE + 24
-    edge = GAP + max((_width(name) for name in names), default=0) + 10
+    pitch, start = 24.0, TITLE + 24
+    edge = GAP + max((_width(name) for name in names), default=0.0) + 10
     far = edge + 220
-    width = max(far + 10 + max((_width(name) for name in others), default=0) + GAP, 320)
+    width = max(far + 10 + max((_width(name) for name in others), default=0.0) + GAP, 320.0)
     parts = [*_text(GAP, TITLE - 12, _label(title, 100), weight="600")]
     for head, matrix in enumerate(weights):
         colour = HEADS[head % len(HEADS)]
@@ -186,7 +186,7 @@ def _svg(
     edges: str = "crispEdges",
 ) -> str:
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-    font = f'font-family="system-ui, DejaVu Sans, sans-serif" font-size="{FONT}"'
+    font = f'font-family="system-ui, DejaVu Sans, sans-serif" font-size="{FONT:g}"'
     said = f"<title>{escape(_label(title, 200))}</title>"
     body = "\n".join(parts)
     return (
