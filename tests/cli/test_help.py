@@ -3,7 +3,16 @@
 import subprocess
 import sys
 
-HEAVY = {"torch", "numpy", "tokenizers", "sacrebleu", "safetensors", "jaxtyping"}
+HEAVY = {
+    "torch",
+    "numpy",
+    "tokenizers",
+    "sacrebleu",
+    "safetensors",
+    "jaxtyping",
+    "fastapi",
+    "uvicorn",
+}
 PROGRAM = """
 import sys
 from regard.cli.main import app, status

@@ -1,0 +1,103 @@
+"""`regard studio`: says where it is, refuses what it cannot show, wants a token beyond this machine."""
+
+import json
+import socket
+
+import pytest
+
+import regard.studio.server as server_room
+from regard.cli import output
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Everything but the listening: the studio that would be served."""
+    found = []
+
+    def serve(studio, opened):
+        found.append(studio)
+        opened(4711)
+
+    monkeypatch.setattr(server_room, "serve", serve)
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setenv("DISPLAY", ":0")
+    return found, opened
+
+
+def test_it_says_where_it_is(trained, tell, tell_json, started):
+    found, opened = started
+    code, out, err = tell("studio", trained)
+    assert (code, out) == (0, "http://127.0.0.1:4711/\n")
+    assert "regard studio: tiny" in err
+    assert opened == ["http://127.0.0.1:4711/"]
+    assert found[0].settings.token is None
+    told = {"url": "http://127.0.0.1:4711/", "host": "127.0.0.1", "port": 4711, "runs": ["tiny"]}
+    assert tell_json("studio", trained) == (0, told)
+    assert len(opened) == 1, "a program wants no browser"
+
+
+def test_no_browser_where_none_is_wanted_or_nothing_can_show_it(
+    trained, tell, started, monkeypatch
+):
+    tell("studio", trained, "--no-open")
+    monkeypatch.delenv("DISPLAY")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    tell("studio", trained)
+    assert started[1] == []
+
+
+def test_without_a_run_it_shows_those_of_this_folder(run, tmp_path, tell, started, monkeypatch):
+    (tmp_path / "runs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    _, _, err = tell("studio")
+    assert "nothing trained yet" in err
+    run.rename(tmp_path / "runs" / "mine")
+    (tmp_path / "runs" / "other").mkdir()
+    _, _, err = tell("studio")
+    assert "regard studio: mine\n" in err
+
+
+def test_an_archive_is_unpacked_for_the_while(trained, tmp_path, tell_json, started):
+    from regard.run import archive
+
+    packed = tmp_path / "packed.zip"
+    archive.pack(trained, packed)
+    assert tell_json("studio", packed)[1]["runs"] == ["packed"]
+
+
+def test_beyond_this_machine_a_token_is_made_up(trained, tell_json, started):
+    found, _ = started
+    for host in ("0.0.0.0", "10.0.0.7", "::"):
+        _, told = tell_json("studio", trained, "--host", host)
+        assert told["url"].endswith(f"?token={found[-1].settings.token}")
+        assert len(found[-1].settings.token) >= 32
+    tokens = {studio.settings.token for studio in found}
+    assert len(tokens) == 3
+    tell_json("studio", trained, "--host", "0.0.0.0", "--token", "one-of-my-own")
+    assert found[-1].settings.token == "one-of-my-own"
+
+
+def test_a_token_too_short(trained, tell_json, started):
+    code, told = tell_json("studio", trained, "--token", "abc")
+    assert (code, told["what"]) == (2, "a token has at least 8 plain characters")
+
+
+@pytest.mark.parametrize("name", ["nowhere", "."])
+def test_what_is_no_run(name, tmp_path, tell_json, started):
+    code, told = tell_json("studio", tmp_path / name)
+    assert code == 4
+    assert "run" in told["what"]
+    assert started[0] == []
+
+
+def test_a_port_in_use_is_exit_nine(trained, tell):
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        one.listen()
+        port = one.getsockname()[1]
+        code, out, _ = tell("studio", trained, "--port", port, "--json")
+    assert code == 9
+    assert f"port {port} is in use" in json.loads(out)["what"]
+    output.speak_json(False)

@@ -1,0 +1,66 @@
+"""A studio as people start it: a process of its own, with a port, asked over a real socket."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+
+class Server:
+    def __init__(self, *runs: Path, folder: Path, more: tuple[str, ...] = ()) -> None:
+        self.log = folder / "log.txt"
+        options = ["--port", "0", "--json", *more]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "regard", "studio", *map(str, runs), *options],
+                cwd=folder,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
+        line = self.process.stdout.readline()
+        self.told = json.loads(line) if line else {}
+        self.url = self.told.get("url", "").rstrip("/")
+        self.port = self.told.get("port", 0)
+
+    def stop(self, number: int = signal.SIGTERM, seconds: float = 40) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(seconds)
+
+
+@contextlib.contextmanager
+def server(*runs: Path, folder: Path, more: tuple[str, ...] = ()):
+    one = Server(*runs, folder=folder, more=more)
+    try:
+        yield one
+    finally:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+        one.process.stdout.close()
+
+
+@contextlib.contextmanager
+def inside(studio):
+    """The same server in a thread of this process, on a free port; for tests that shorten its limits."""
+    from regard.studio.port import bind
+    from regard.studio.protocol import PatientProtocol
+    from regard.studio.server import StudioServer
+
+    listening = bind("127.0.0.1", 0)
+    running = StudioServer(studio)
+    before, PatientProtocol.seconds = PatientProtocol.seconds, studio.limits.receive_seconds
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}", running
+    finally:
+        running.should_exit = True
+        thread.join(60)
+        listening.close()
+        PatientProtocol.seconds = before
+        assert not thread.is_alive()

@@ -1,0 +1,283 @@
+"""The server on a real socket: it serves, waits for nobody for ever, and leaves politely (S4, S5, S7)."""
+
+import asyncio
+import signal
+import socket
+import threading
+import time
+
+import httpx2 as httpx
+import pytest
+
+from regard.studio.queue import go_on
+from tests.studio.kit import inside, server
+
+TEXT = "a secret sentence with words"
+
+
+def ask(url, **more):
+    body = {"run": "rnn", "text": "a b c", **more}
+    return httpx.post(f"{url}/api/trace", json=body, timeout=60)
+
+
+def test_it_starts_serves_and_stops(runs, tmp_path):
+    with server(runs["rnn"], folder=tmp_path) as one:
+        assert one.told["runs"] == ["rnn"]
+        assert httpx.get(f"{one.url}/healthz").text == "ok\n"
+        answer = ask(one.url, text=TEXT)
+        assert answer.status_code == 200
+        assert "server" not in answer.headers
+        assert httpx.get(f"{one.url}/api/{TEXT}").status_code == 404
+        assert httpx.get(f"{one.url}/", headers={"host": "evil.example"}).status_code == 421
+        assert one.stop() == 0
+        log = one.log.read_text()
+    assert "secret" not in log
+    assert log == "", log
+
+
+def test_an_interrupt_is_told_from_a_polite_stop(runs, tmp_path):
+    with server(runs["rnn"], folder=tmp_path) as one:
+        assert httpx.get(f"{one.url}/healthz").status_code == 200
+        assert one.stop(signal.SIGINT) == 130
+
+
+def test_draining_lets_those_inside_finish_and_nobody_in(make, runs):
+    studio = make([runs["rnn"]])
+    gate, begun = threading.Event(), threading.Event()
+    with inside(studio) as (url, running), httpx.Client(timeout=30) as client:
+        assert ask(url).status_code == 200
+        original = studio.shelf.predictor
+
+        def slow(name):
+            begun.set()
+            gate.wait(20)
+            return original(name)
+
+        studio.shelf.predictor, studio.shelf.loaded = slow, lambda name: None
+        answers = []
+        asking = threading.Thread(target=lambda: answers.append(ask(url)))
+        asking.start()
+        assert begun.wait(10)
+        running.handle_exit(signal.SIGTERM, None)
+        assert client.get(f"{url}/readyz").status_code == 503
+        refused = client.post(f"{url}/api/trace", json={"run": "rnn", "text": "a"})
+        assert refused.status_code == 503
+        assert refused.json()["what"] == "the studio is stopping"
+        gate.set()
+        asking.join(20)
+        assert [answer.status_code for answer in answers] == [200]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: 127",
+        b"POST /api/trace HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    ],
+)
+def test_a_request_that_does_not_come_loses_its_connection(make, runs, first):
+    with inside(make([runs["rnn"]], receive_seconds=0.3)) as (url, _):
+        port = int(url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as line:
+            line.sendall(first)
+            began = time.monotonic()
+            assert _cut_off(line)
+            assert time.monotonic() - began < 3
+        assert httpx.get(f"{url}/healthz").status_code == 200
+
+
+def _cut_off(line):
+    try:
+        return line.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def test_a_connection_is_kept_between_requests(make, runs):
+    """The clock of one request does not run on into the quiet after it."""
+    studio = make([runs["rnn"]], receive_seconds=0.2)
+    with inside(studio) as (url, _), httpx.Client() as client:
+        for _ in range(3):
+            assert client.get(f"{url}/healthz").status_code == 200
+            time.sleep(0.3)
+
+
+def test_a_client_that_leaves_mid_decode_frees_the_model(make, runs):
+    studio = make([runs["rnn"]])
+    ended = threading.Event()
+    begun = threading.Event()
+
+    def endless(_name):
+        begun.set()
+        try:
+            while True:
+                time.sleep(0.001)
+                go_on()
+        finally:
+            ended.set()
+
+    studio.shelf.predictor = endless
+    with inside(studio) as (url, _):
+        port = int(url.rpartition(":")[2])
+        body = b'{"run": "rnn", "text": "a"}'
+        head = (
+            f"POST /api/trace HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(body)}\r\n"
+        )
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            line.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
+            assert begun.wait(10)
+        assert ended.wait(5)
+        metrics = httpx.get(f"{url}/metrics").text
+        assert "regard_queue_inside 0" in metrics
+
+
+def test_events_come_over_the_wire_until_the_end(make, runs):
+    studio = make([runs["rnn"]])
+    studio.broadcast.tell("rnn", {"kind": "train", "step": 7})
+    with (
+        inside(studio) as (url, running),
+        httpx.stream("GET", f"{url}/api/events", timeout=10) as stream,
+    ):
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        lines = stream.iter_lines()
+        first = [next(lines) for _ in range(5)]
+        assert first == [
+            "retry: 2000",
+            "",
+            "id: 1",
+            'data: {"kind": "stepped", "step": 7, "run": "rnn"}',
+            "",
+        ]
+        running.handle_exit(signal.SIGTERM, None)
+        assert list(lines) == []
+
+
+@pytest.mark.slow
+def test_slow_clients_are_nobody_elses_trouble(make, runs):
+    """200 sockets that send a byte a second: closed in time, and others hardly notice."""
+
+    async def whole(url):
+        port = int(url.rpartition(":")[2])
+
+        async def crawl():
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            began = time.monotonic()
+            try:
+                for byte in b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n" * 5:
+                    writer.write(bytes([byte]))
+                    await writer.drain()
+                    if await asyncio.wait_for(_end(reader), 1):
+                        break
+            except ConnectionError:
+                pass
+            finally:
+                writer.close()
+            return time.monotonic() - began
+
+        async def _end(reader):
+            try:
+                return await asyncio.wait_for(reader.read(1), 0.9) == b""
+            except TimeoutError:
+                return False
+
+        async with httpx.AsyncClient(timeout=30) as client:
+            quiet = await _times(client, url)
+            crawling = [asyncio.create_task(crawl()) for _ in range(200)]
+            await asyncio.sleep(1)
+            busy = await _times(client, url)
+            lasted = await asyncio.gather(*crawling)
+        return quiet, busy, lasted
+
+    async def _times(client, url):
+        found = []
+        for _ in range(200):
+            began = time.monotonic()
+            assert (await client.get(f"{url}/api/about")).status_code == 200
+            found.append(time.monotonic() - began)
+        return sorted(found)
+
+    with inside(make([runs["rnn"]])) as (url, _):
+        quiet, busy, lasted = asyncio.run(whole(url))
+    assert max(lasted) <= 12
+    assert min(lasted) >= 9
+    assert busy[100] < quiet[100] * 1.2 + 0.01
+
+
+@pytest.mark.slow
+def test_sixty_four_clients_for_a_minute(make, runs):
+    """No wrong answer, no fault, refusals at once."""
+    texts = ["a b c", "d e", "f g h i", "a", "k s k s", "b b b"]
+
+    async def whole(url):
+        async with httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=64)) as client:
+            right = {}
+            for text in texts:
+                body = {"run": "rnn", "text": text}
+                right[text] = (await client.post(f"{url}/api/trace", json=body)).json()["answer"]
+            until = time.monotonic() + 60
+            served, refused, waits = [], [], []
+
+            async def one(number):
+                step = number
+                while time.monotonic() < until:
+                    text, step = texts[step % len(texts)], step + 1
+                    began = time.monotonic()
+                    body = {"run": "rnn", "text": text}
+                    answer = await client.post(f"{url}/api/trace", json=body)
+                    spent = time.monotonic() - began
+                    if answer.status_code == 429:
+                        assert int(answer.headers["retry-after"]) >= 1
+                        refused.append(spent)
+                        await asyncio.sleep(0.2)
+                    else:
+                        assert answer.status_code == 200, answer.text
+                        assert answer.json()["answer"] == right[text]
+                        served.append(spent)
+
+            await asyncio.gather(*(one(number) for number in range(64)))
+            return sorted(served), sorted(refused), waits
+
+    with inside(make([runs["rnn"]])) as (url, running):
+        served, refused, _ = asyncio.run(whole(url))
+        text = httpx.get(f"{url}/metrics").text
+    assert 'status="5' not in text
+    assert len(served) > 500
+    assert refused
+    print(f"{len(served)} served, median {served[len(served) // 2]:.3f} s, ", end="")
+    print(f"{len(refused)} refused, median {refused[len(refused) // 2]:.3f} s")
+    assert running
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", range(5))
+def test_drained_under_load_nothing_is_dropped(runs, tmp_path, moment):
+    """Whatever was admitted is answered; whoever comes later hears 503 or finds nobody."""
+    with server(runs["rnn"], folder=tmp_path) as one:
+        assert ask(one.url).status_code == 200
+        found, stop = [], threading.Event()
+
+        def press():
+            while not stop.is_set():
+                try:
+                    found.append(ask(one.url).status_code)
+                except httpx.ConnectError:
+                    found.append(0)
+                    return
+                except httpx.HTTPError as fault:
+                    found.append(repr(fault))
+                    return
+
+        threads = [threading.Thread(target=press) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.3 + moment * 0.37)
+        began = time.monotonic()
+        code = one.stop()
+        assert time.monotonic() - began < 30
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert code == 0
+    assert set(found) <= {200, 429, 503, 0}, found
