@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { digits, isSign, label, labels, percent, visible } from "../src/pure/text";
+import { digits, isSign, label, labels, percent, share, visible } from "../src/pure/text";
 
 it("shows what hides: controls by name, no towers of accents", () => {
   expect(visible("a\u202eb\u200bc\n")).toBe("a[RLO]b[ZWSP]c↵");
@@ -17,6 +17,7 @@ it("words lose their mark, insides of words get a dot", () => {
 
 it("writes shares and numbers for people", () => {
   expect([1, 0.934, 0.042, 0.0004, 0].map(percent)).toEqual(["100%", "93%", "4.2%", "<0.1%", "0%"]);
+  expect([1, 0.25, 1e-5, 0].map(share)).toEqual(["1.000", "0.250", "<0.001", "0.000"]);
   expect(digits(-0.12345)).toBe("−0.123");
   expect(digits(1234567.5)).toBe("1.2e+6");
   expect(digits(Number.NEGATIVE_INFINITY)).toBe("−∞");

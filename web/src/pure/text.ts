@@ -65,6 +65,12 @@ export function percent(share: number): string {
   return share > 0 ? "<0.1%" : "0%";
 }
 
+/** A weight, as a table shows it: three decimals. */
+export function share(weight: number): string {
+  if (weight > 0 && weight < 0.0005) return "<0.001";
+  return Number.isFinite(weight) ? weight.toFixed(3) : "–";
+}
+
 /** A number with as many digits as are worth reading. */
 export function digits(value: number, places = 3): string {
   if (Number.isNaN(value)) return "–";
