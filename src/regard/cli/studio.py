@@ -42,16 +42,13 @@ def studio(
     reach it, unless you say otherwise with `--host`; then every visitor needs the token in the address.
     """
     output.speak_json(as_json)
-    from regard.run.load import folder_of
     from regard.studio.server import serve
     from regard.studio.settings import StudioSettings
     from regard.studio.state import Studio
 
     settings = _with_token(StudioSettings(host=host, port=port, token=token))
     with ExitStack() as stack:
-        folders = [stack.enter_context(folder_of(path)) for path in runs or _found()]
-        for folder in folders:
-            _check(folder)
+        folders = [_unpacked(path, stack) for path in runs or _found()]
         shown = Studio(folders, settings)
 
         def opened(real_port: int) -> None:
@@ -67,15 +64,21 @@ def _found() -> list[Path]:
     return [path.parent for path in sorted(settings, key=lambda p: p.stat().st_mtime, reverse=True)]
 
 
-def _check(folder: Path) -> None:
+def _unpacked(path: Path, stack: ExitStack) -> Path:
+    """The folder of a run; an archive is unpacked for as long as the studio is open."""
     from regard.errors import ModelFileError
 
-    if not (folder / "config.toml").is_file():
+    if not path.is_dir():
+        from regard.run.load import folder_of
+
+        path = stack.enter_context(folder_of(path))
+    if not (path / "config.toml").is_file():
         raise ModelFileError(
             "this is not a run folder: there is no config.toml",
-            where=str(folder),
+            where=str(path),
             remedy="name a folder that `regard train` made",
         )
+    return path
 
 
 def _with_token(settings: StudioSettings) -> StudioSettings:

@@ -25,6 +25,7 @@ from regard.studio.refusal import Refusal
 from regard.studio.schema import FAULTS
 from regard.studio.security import Guard
 from regard.studio.state import Studio
+from regard.studio.warm import warmed
 
 log = logging.getLogger("regard.studio")
 
@@ -39,8 +40,10 @@ def create_app(studio: Studio) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
+        warming = asyncio.create_task(warmed())
         watching = asyncio.create_task(studio.watch())
         yield
+        await warming
         watching.cancel()
         await studio.close()
 

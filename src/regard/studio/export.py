@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 
 from regard.inspect.trace import Trace
+from regard.show.page import page
+from regard.show.svg import drawing
 from regard.studio.kinds import Kind
 from regard.studio.traces import head_of, number_of, site_of
 
@@ -16,9 +18,6 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def write(trace: Trace, kind: Kind, site: int | None, head: str) -> bytes:
     """The file's content; `site` and `head` choose the map of a drawing or a table."""
-    from regard.show.page import page
-    from regard.show.svg import drawing
-
     match kind:
         case "json":
             return trace.to_json().encode()

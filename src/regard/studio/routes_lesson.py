@@ -12,15 +12,16 @@ from regard.studio import schema
 from regard.studio.lesson import check_inputs
 from regard.studio.refusal import Refusal, as_json
 from regard.studio.schema import LessonAsked
-from regard.studio.state import Studio, studio_of
+from regard.studio.state import Studio, warm_studio
 
 router = APIRouter(prefix="/api/lessons", tags=["lessons"])
-Here = Annotated[Studio, Depends(studio_of)]
+Here = Annotated[Studio, Depends(warm_studio)]
 
 
 @router.get("", response_model=list[schema.Lesson], summary="All lessons, in the lectures' order")
-def lessons() -> Response:
+def lessons(studio: Here) -> Response:
     """Each with its inputs and the lecture's numbers for them."""
+    del studio
     from regard.worked import EXAMPLES
 
     return as_json([{"name": name, **example.as_dict()} for name, example in EXAMPLES.items()])
@@ -37,7 +38,7 @@ async def lesson(name: str, asked: LessonAsked, request: Request, studio: Here) 
     inputs = check_inputs(asked.inputs, example.inputs)
 
     def work() -> dict[str, Any]:
-        from torch.linalg import LinAlgError
+        from torch.linalg import LinAlgError  # type: ignore[attr-defined]
 
         try:
             return example.work(**inputs).as_dict()

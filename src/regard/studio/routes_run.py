@@ -10,10 +10,10 @@ from fastapi.responses import Response
 from regard import __version__
 from regard.studio import schema
 from regard.studio.refusal import as_json
-from regard.studio.state import Studio, studio_of
+from regard.studio.state import Studio, warm_studio
 
 router = APIRouter(prefix="/api", tags=["runs"])
-Here = Annotated[Studio, Depends(studio_of)]
+Here = Annotated[Studio, Depends(warm_studio)]
 After = Annotated[int, Query(ge=-1, le=2**62, description="only entries of later steps")]
 
 

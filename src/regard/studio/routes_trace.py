@@ -14,7 +14,7 @@ from regard.studio.cost import check_cost
 from regard.studio.kinds import KINDS, Kind
 from regard.studio.refusal import as_json
 from regard.studio.schema import TraceAsked
-from regard.studio.state import Studio, studio_of
+from regard.studio.state import Studio, warm_studio
 from regard.studio.traces import described, finite, head_of, number_of, site_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from regard.run.predictor import Predictor
 
 router = APIRouter(prefix="/api/trace", tags=["trace"])
-Here = Annotated[Studio, Depends(studio_of)]
+Here = Annotated[Studio, Depends(warm_studio)]
 Number = Annotated[int, InPath(ge=0, le=1_000_000)]
 Bytes: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/octet-stream": {}}, "description": "Row by row"}

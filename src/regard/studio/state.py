@@ -17,6 +17,7 @@ from regard.studio.page import File, read_page
 from regard.studio.queue import WorkQueue
 from regard.studio.settings import StudioSettings
 from regard.studio.traces import TraceStore
+from regard.studio.warm import warmed
 
 LOOK = 1.0  # seconds between two looks at runs that others train
 DEMO = Path("runs/demo")
@@ -94,3 +95,9 @@ def studio_of(request: Request) -> Studio:
     studio = request.app.state.studio
     assert isinstance(studio, Studio)
     return studio
+
+
+async def warm_studio(request: Request) -> Studio:
+    """The same, once all that works with models is loaded."""
+    await warmed()
+    return studio_of(request)
