@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+PAGE   := src/regard/studio/page/index.html
 
-.PHONY: help setup demo check test test-slow nightly bench studio size clean
+.PHONY: help setup demo page check test test-slow nightly bench studio size clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -19,14 +20,20 @@ setup: $(STAMP)  ## a virtual environment with everything in it
 demo: setup      ## watch a small attention model learn, in this terminal
 	$(BIN)/regard demo
 
-check: setup     ## format, lint, types, import order
+page: $(PAGE)    ## the studio's page, checked, tested and built (needs Node 20)
+
+$(PAGE): $(shell find web -type f -not -path '*/node_modules/*' 2>/dev/null)
+	cd web && npm ci --no-audit --no-fund && npm run check && npm test && npm run build
+
+check: setup page  ## format, lint, types, import order, house rules, the page
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/house
 
 test: setup      ## the fast tests
-	$(BIN)/pytest -q -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --ignore=tests/house
 
 test-slow: setup ## learning, long searches, many kills: minutes
 	$(BIN)/pytest -q -m slow
@@ -37,7 +44,7 @@ nightly: setup   ## everything, with the long settings
 bench: setup     ## measurements against peers, each a ratio in one run
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-studio: setup    ## the browser studio
+studio: setup page ## the browser studio
 	$(BIN)/regard studio
 
 size: setup      ## lines a file and a function
