@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from regard.run.predictor import Predictor
 from regard.show.page import Theme, View, framed, page
 from regard.tasks import Prediction
 
-Action = Literal["view", "return"]
 Layers = Sequence[Any]  # one array or tensor a layer, (1, heads, query, key)
 
 
@@ -53,7 +52,7 @@ def head_view(  # noqa: PLR0913, PLR0917
     encoder_tokens: Sequence[str] | None = None,
     decoder_tokens: Sequence[str] | None = None,
     include_layers: Sequence[int] | None = None,
-    html_action: Action = "view",
+    html_action: str = "view",
 ) -> Page | None:
     """Lines from each token to those it looks at, one colour a head."""
     given = _Given(attention, tokens, sentence_b_start, prettify_tokens, include_layers)
@@ -77,7 +76,7 @@ def model_view(  # noqa: PLR0913, PLR0917
     decoder_tokens: Sequence[str] | None = None,
     include_layers: Sequence[int] | None = None,
     include_heads: Sequence[int] | None = None,
-    html_action: Action = "view",
+    html_action: str = "view",
 ) -> Page | None:
     """Every head of every layer at a glance."""
     given = _Given(
@@ -90,7 +89,7 @@ def model_view(  # noqa: PLR0913, PLR0917
 
 
 def neuron_view(
-    model: Predictor | Trace | str | Path,
+    model: object,
     model_type: str | None = None,
     tokenizer: object = None,
     sentence_a: str | None = None,
@@ -98,7 +97,7 @@ def neuron_view(
     display_mode: Theme | None = None,
     layer: int | None = None,
     head: int | None = None,
-    html_action: Action = "view",
+    html_action: str = "view",
 ) -> Page | None:
     """How a score comes about, neuron by neuron, for any score and any model of ours.
 
@@ -177,7 +176,8 @@ class _Given:
     def _axis(self, tokens: Sequence[str], second: int | None = None) -> Axis:
         names = [str(token).replace("Ġ", "▁") if self.prettify else str(token) for token in tokens]
         if second is not None and 0 < second < len(names):
-            names[second] = f"┃ {names[second]}"  # where the second sentence begins
+            own = names[second]  # where the second sentence begins
+            names[second] = f"▁┃{own[1:]}" if own.startswith("▁") else f"┃{own}"
         return Axis.whole(names)
 
     def _sites(
@@ -236,7 +236,7 @@ def _shown(
     layer: int | None,
     head: int | None,
     theme: Theme | None,
-    action: Action,
+    action: str,
 ) -> Page | None:
     if action not in ("view", "return"):
         raise UsageError(f"no action '{action}'", where="html_action", remedy="view or return")

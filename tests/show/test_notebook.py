@@ -1,0 +1,131 @@
+"""BertViz's three calls: a notebook changes one import."""
+
+import inspect
+import json
+import re
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+import regard
+from regard.errors import UsageError
+from regard.show.notebook import Page, head_view, model_view, neuron_view
+from tests.inspect.kit import traced
+
+TOKENS = ["[CLS]", "the", "Ġcat", "##s", "[SEP]"]
+
+
+def attention(layers=3, heads=2, queries=5, keys=5):
+    chance = np.random.default_rng(1)
+    return [
+        torch.tensor(chance.dirichlet(np.ones(keys), (1, heads, queries))) for _ in range(layers)
+    ]
+
+
+def described(shown):
+    assert isinstance(shown, Page)
+    return json.loads(re.search(r'id="description">(.*?)</script>', shown.data, re.S)[1])
+
+
+SIGNATURES = {
+    "head_view": "attention tokens sentence_b_start prettify_tokens layer heads encoder_attention "
+    "decoder_attention cross_attention encoder_tokens decoder_tokens include_layers html_action",
+    "model_view": "attention tokens sentence_b_start prettify_tokens display_mode encoder_attention "
+    "decoder_attention cross_attention encoder_tokens decoder_tokens include_layers include_heads "
+    "html_action",
+    "neuron_view": "model model_type tokenizer sentence_a sentence_b display_mode layer head html_action",
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_signatures(name):
+    assert " ".join(inspect.signature(getattr(regard, name)).parameters) == SIGNATURES[name]
+
+
+def test_weights_of_any_model():
+    shown = described(head_view(attention(), TOKENS, layer=2, heads=[1], html_action="return"))
+    assert [site["shape"] for site in shown["trace"]["sites"]] == [[2, 5, 5]] * 3
+    assert shown["start"] == {"view": "lines", "words": False, "site": 2, "head": 1}
+    assert shown["names"]["source"]["pieces"][2] == "cat"
+
+
+def test_a_chosen_part():
+    shown = described(
+        model_view(
+            attention(), TOKENS, include_layers=[2, 0], include_heads=[1], html_action="return"
+        )
+    )
+    assert [(s["layer"], s["heads"]) for s in shown["trace"]["sites"]] == [(2, 1), (0, 1)]
+    assert shown["start"]["view"] == "model"
+
+
+def test_encoder_and_decoder():
+    shown = described(
+        head_view(
+            encoder_attention=attention(2),
+            decoder_attention=attention(2, queries=3, keys=3),
+            cross_attention=attention(2, queries=3),
+            encoder_tokens=TOKENS,
+            decoder_tokens=["le", "chat", "</s>"],
+            html_action="return",
+        )
+    )
+    kinds = [(s["kind"], s["shape"]) for s in shown["trace"]["sites"]]
+    assert (
+        kinds
+        == [("encoder-self", [2, 5, 5])] * 2
+        + [("decoder-self", [2, 3, 3])] * 2
+        + [("cross", [2, 3, 5])] * 2
+    )
+
+
+def test_the_second_sentence_is_marked():
+    for tokens, marked in ((["a", "b", "c", "d", "e"], "┃d"), (["▁a", "▁b", "c", "▁d", "e"], "┃d")):
+        shown = described(head_view(attention(), tokens, 3, html_action="return"))
+        assert shown["names"]["source"]["pieces"][3] == marked
+
+
+def test_a_trace_of_our_own():
+    seen = traced("transformer")
+    for view in (head_view, model_view, neuron_view):
+        assert described(view(seen, html_action="return"))["trace"] == seen.describe()
+    start = described(neuron_view(seen, layer=0, head=1, html_action="return"))["start"]
+    assert seen.sites[start["site"]].path == "reader.blocks.0.cross.attention"
+    assert start["head"] == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (lambda: head_view(), "there is no attention to show"),
+        (lambda: head_view([], TOKENS), "the model gave no attention"),
+        (lambda: head_view(attention(), TOKENS[:4]), "5 x 5 weights for 4 x 4 tokens"),
+        (lambda: head_view(attention(), TOKENS, layer=3), "no layer 3"),
+        (lambda: head_view(attention(), TOKENS, include_layers=[3]), "no layer 3"),
+        (
+            lambda: head_view([a[0] for a in attention()], TOKENS),
+            r"is \(1, heads, query, key\), not",
+        ),
+        (lambda: head_view(attention(), TOKENS, cross_attention=attention()), "not both"),
+        (lambda: head_view(attention(), TOKENS, html_action="print"), "no action 'print'"),
+        (lambda: head_view(attention(), TOKENS), "there is no notebook"),
+        (lambda: neuron_view("runs/a"), "there is no text"),
+        (lambda: neuron_view("runs/a", sentence_a="a", sentence_b="b"), "one text at a time"),
+        (lambda: neuron_view(torch.nn.Linear(1, 1)), "a Linear does not show its neurons"),
+    ],
+)
+def test_what_cannot_be_shown_is_said(call, what):
+    with pytest.raises(UsageError, match=what):
+        call()
+
+
+def test_in_a_notebook_it_is_displayed(monkeypatch):
+    shown = []
+    fake = SimpleNamespace(display=SimpleNamespace(display=shown.append))
+    monkeypatch.setitem(sys.modules, "IPython", fake)
+    assert head_view(attention(), TOKENS) is None
+    (page,) = shown
+    assert page._repr_html_().startswith('<iframe sandbox="allow-scripts allow-downloads"')
