@@ -122,14 +122,14 @@ def test_a_stopped_queue_takes_nothing():
 
 def test_a_model_stops_in_the_middle_of_a_decode(make, runs):
     """The deadline is far shorter than the decode; the thread is free again long before its end."""
-    studio = make([runs["transformer"]], request_seconds=0.3)
+    studio = make([runs["transformer"]])
     with TestClient(create_app(studio), base_url=BASE) as client:
         assert (
             client.post("/api/trace", json={"run": "transformer", "text": "a"}).status_code == 200
         )
         model = studio.shelf.loaded("transformer").model
+        studio.queue.limits = Limits(request_seconds=0.3)
         calls = []
-        model.decoder.register_forward_pre_hook(lambda *_: None)
         for module in model.decoder.modules():
             module.register_forward_pre_hook(lambda *_: (calls.append(1), time.sleep(0.002))[0])
         asked = {"run": "transformer", "text": "a b c", "beam": 1, "max_length": 512}

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
 from typing import Any, final
 
 from regard.studio.refusal import Refusal
@@ -51,16 +50,14 @@ class Broadcast:
                 queue.put_nowait(event)
 
     def listen(self, after: int = -1) -> AsyncIterator[bytes]:
-        """The stream of one page: what is kept and newer than `after`, then what comes."""
+        """The stream of one page: what is kept and newer than `after`, then what comes.
+
+        A stream counts from its first part on; one that nobody begins to read leaves nothing behind.
+        """
         if len(self._listeners) >= self._most:
             what = f"{self._most} pages are listening already"
             raise Refusal(429, what, remedy="close one", headers={"retry-after": "5"})
-        queue: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
-        for event in self._kept:
-            if event[0] > after or after > self._number:
-                queue.put_nowait(event)
-        self._listeners.add(queue)
-        return self._stream(queue)
+        return self._stream(after)
 
     def close(self) -> None:
         """The last word to everyone."""
@@ -68,9 +65,16 @@ class Broadcast:
             queue.put_nowait(_END)
         self._listeners.clear()
 
-    async def _stream(self, queue: asyncio.Queue[tuple[int, str]]) -> AsyncIterator[bytes]:
-        yield b"retry: 2000\n\n"
+    async def _stream(self, after: int) -> AsyncIterator[bytes]:
+        queue: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
+        for event in self._kept:
+            if (
+                event[0] > after or after > self._number
+            ):  # a number of an earlier server is no number
+                queue.put_nowait(event)
+        self._listeners.add(queue)
         try:
+            yield b"retry: 2000\n\n"
             while True:
                 try:
                     number, text = await asyncio.wait_for(queue.get(), HEARTBEAT)
@@ -82,40 +86,3 @@ class Broadcast:
                 yield f"id: {number}\ndata: {text}\n\n".encode()
         finally:
             self._listeners.discard(queue)
-
-
-@final
-class Tail:
-    """New lines of a file that somebody else appends to."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._read = self._size()
-
-    def lines(self) -> list[dict[str, Any]]:
-        """Whole lines that came since the last time; a file that shrank was begun anew."""
-        size = self._size()
-        if size < self._read:
-            self._read = 0
-        if size == self._read:
-            return []
-        with self.path.open("rb") as file:
-            file.seek(self._read)
-            text = file.read(1 << 20)
-        whole, newline, _torn = text.rpartition(b"\n")
-        self._read += len(whole) + len(newline)
-        return [entry for line in whole.split(b"\n") if (entry := _parsed(line)) is not None]
-
-    def _size(self) -> int:
-        try:
-            return self.path.stat().st_size
-        except OSError:
-            return 0
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    try:
-        entry = json.loads(line, parse_constant=lambda _name: None)
-    except (ValueError, RecursionError):
-        return None
-    return entry if isinstance(entry, dict) else None

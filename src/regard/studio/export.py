@@ -7,17 +7,21 @@ import io
 import tempfile
 from pathlib import Path
 
+from regard.inspect.site import TracedSite
 from regard.inspect.trace import Trace
 from regard.show.page import page
 from regard.show.svg import drawing
 from regard.studio.kinds import Kind
+from regard.studio.refusal import Refusal
 from regard.studio.traces import head_of, number_of, site_of
 
+WRITTEN_OUT = 4_000_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write(trace: Trace, kind: Kind, site: int | None, head: str) -> bytes:
     """The file's content; `site` and `head` choose the map of a drawing or a table."""
+    _within(trace, kind, site)
     match kind:
         case "json":
             return trace.to_json().encode()
@@ -31,11 +35,24 @@ def write(trace: Trace, kind: Kind, site: int | None, head: str) -> bytes:
             return _csv(trace, site, head).encode()
 
 
+def _within(trace: Trace, kind: Kind, site: int | None) -> None:
+    """Numbers written out as text are large and slow; where they are too many, there is a better form."""
+    sites = trace.sites if kind == "json" else (_site(trace, site),) if kind == "csv" else ()
+    cells = sum(one.weights.size // (one.heads if kind == "csv" else 1) for one in sites)
+    if cells > WRITTEN_OUT:
+        what = f"this would write out {cells:,} weights; the limit is {WRITTEN_OUT:,}"
+        raise Refusal(413, what, "kind", "take the npz")
+
+
+def _site(trace: Trace, site: int | None) -> TracedSite:
+    return trace.site() if site is None else site_of(trace, site)
+
+
 def _number(trace: Trace, site: int | None, head: str) -> int | None:
     """The number of a head that exists, or None for the mean of all."""
     if not trace.sites:
         return None
-    found = trace.site() if site is None else site_of(trace, site)
+    found = _site(trace, site)
     return None if head == "mean" else number_of(head, found.heads)
 
 
@@ -48,7 +65,7 @@ def _npz(trace: Trace) -> bytes:
 
 def _csv(trace: Trace, site: int | None, head: str) -> str:
     """One map with its tokens; a cell that a spreadsheet would run as a formula is made text (P7)."""
-    found = trace.site() if site is None else site_of(trace, site)
+    found = _site(trace, site)
     rows, columns = trace.axes[found.queries].pieces, trace.axes[found.keys].pieces
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\r\n")

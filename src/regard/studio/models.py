@@ -6,7 +6,6 @@ says what happened on disk.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import threading
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from regard.errors import ModelFileError, RegardError, nearest
+from regard.studio.line import read_lines
 from regard.studio.queue import go_on
 from regard.studio.refusal import Refusal
 
@@ -90,7 +90,7 @@ class Shelf:
         except (RegardError, OSError) as fault:
             self._troubles[name] = fault.what if isinstance(fault, RegardError) else "unreadable"
             if before is None:
-                raise _as_model_fault(fault) from None
+                raise _model_fault(fault) from None
             return before[1]
         _let_stop(fresh)
         self._troubles.pop(name, None)
@@ -118,13 +118,7 @@ class Shelf:
 
     def records(self, name: str, kind: str) -> list[dict[str, Any]]:
         """The lines of metrics.jsonl or samples.jsonl; a line that is no JSON object is passed over."""
-        path = self.folder(name) / f"{kind}.jsonl"
-        try:
-            *whole, _torn = path.read_bytes().split(b"\n")
-        except OSError:
-            return []
-        found = (_object(line) for line in whole)
-        return [entry for entry in found if entry is not None]
+        return read_lines(self.folder(name) / f"{kind}.jsonl")
 
     def about(self, name: str) -> dict[str, Any]:
         """A run in a few words: task, size, what it is made of, how good it is, whether it trains now."""
@@ -179,17 +173,8 @@ def _let_stop(predictor: Predictor) -> None:
         module.register_forward_pre_hook(lambda _module, _given: go_on())
 
 
-def _as_model_fault(fault: RegardError | OSError) -> RegardError:
-    if isinstance(fault, RegardError):
-        return type(fault)(fault.what, "run", fault.remedy)  # a path is nobody's business
-    return ModelFileError("the model cannot be read", "run")
-
-
-def _object(line: bytes) -> dict[str, Any] | None:
-    with contextlib.suppress(ValueError, RecursionError):
-        entry = json.loads(line, parse_constant=lambda _name: None) if line else None
-        return entry if isinstance(entry, dict) else None
-    return None
+def _model_fault(fault: RegardError | OSError) -> RegardError:
+    return fault if isinstance(fault, RegardError) else ModelFileError("the model cannot be read")
 
 
 def _parameters(path: Path) -> int:

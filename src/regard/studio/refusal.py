@@ -63,7 +63,8 @@ class Refusal(Exception):  # noqa: N818  a refusal is an answer, too
     def of(cls, fault: RegardError) -> Refusal:
         """An error of the library, as a status."""
         status = next((code for kind, code in STATUS_OF.items() if isinstance(fault, kind)), 500)
-        return cls(status, fault.what, fault.where, fault.remedy)
+        where = "run" if status in (409, 500) else fault.where  # a path is nobody's business
+        return cls(status, fault.what, where, fault.remedy)
 
     def as_dict(self) -> dict[str, str]:
         """For JSON."""

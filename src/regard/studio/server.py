@@ -20,6 +20,7 @@ from regard.studio.protocol import PatientProtocol
 from regard.studio.state import Studio
 
 GRACE = 2  # seconds to send what is ready, once all work is done
+LAST_WORDS = 0.2
 
 
 @final
@@ -62,6 +63,11 @@ class StudioServer(uvicorn.Server):
                     await asyncio.sleep(0.02)
         except TimeoutError:
             pass
+        for listener in self.servers:
+            listener.close()
+        await asyncio.sleep(
+            LAST_WORDS
+        )  # who is connected already may still hear that we are leaving
         await super().shutdown(sockets)
 
     @contextlib.contextmanager

@@ -10,7 +10,8 @@ from typing import Any, final
 from starlette.requests import Request
 
 from regard.studio.demo import Demo
-from regard.studio.events import Broadcast, Tail
+from regard.studio.events import Broadcast
+from regard.studio.line import Tail
 from regard.studio.meter import Meter
 from regard.studio.models import Shelf, is_live, named
 from regard.studio.page import File, read_page
