@@ -10,6 +10,7 @@ import pytest
 from regard.errors import DiskError, ModelFileError, UsageError
 from regard.inspect import file
 from regard.inspect.trace import Trace, look_inside
+from tests.house.tree import ROOT
 from tests.inspect.kit import BEAM, KINDS, model_of, traced
 from tests.tasks.kit import task_of
 
@@ -221,3 +222,15 @@ def test_half_a_character_is_not_saved(tmp_path):
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(DiskError):
         traced("rnn").save(tmp_path / "no" / "a.npz")
+
+
+def test_every_field_is_documented():
+    guide = (ROOT / "docs" / "trace-format.md").read_text("utf-8")
+    seen = traced("transformer-alibi").describe()
+    fields = {*seen, *seen["answer"], *seen["steps"][0], *seen["sites"][0], *seen["tree"][0][0]}
+    fields |= {
+        *seen["axes"]["source"],
+        *seen["steps"][0]["alternatives"][0],
+        *traced("rnn").sites[0].arrays(),
+    }
+    assert not [name for name in fields if f"`{name}`" not in guide]

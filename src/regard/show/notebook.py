@@ -169,9 +169,8 @@ class _Given:
             if given is not None
             for site in self._sites(given, kind, (queries, keys), axes)
         )
-        said = " ".join(axes["source"].words if "source" in axes else ())
-        answer = Prediction(" ".join(axes["target"].words)) if "target" in axes else Prediction("")
-        return Trace("language", "", said, answer, (), axes, sites)
+        answer = Prediction(_text(axes.get("target")))
+        return Trace("language", "", _text(axes.get("source")), answer, (), axes, sites)
 
     def _axis(self, tokens: Sequence[str], second: int | None = None) -> Axis:
         names = [str(token).replace("Ġ", "▁") if self.prettify else str(token) for token in tokens]
@@ -205,6 +204,13 @@ class _Given:
                     remedy="give the tokens that the model read, special ones too",
                 )
             yield _bare(weights, kind, layer, sides)
+
+
+def _text(axis: Axis | None) -> str:
+    """Tokens as a line to read."""
+    names = axis.pieces if axis is not None else ()
+    marked = any(name.startswith("▁") for name in names)
+    return ("" if marked else " ").join(names).replace("▁", " ").strip()
 
 
 def _array(given: Any, kind: str) -> np.ndarray:

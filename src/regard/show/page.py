@@ -81,7 +81,7 @@ def framed(inside: str, height: int = HEIGHT) -> str:
 
 def _composed(trace: Trace, start: dict[str, Any], neurons: bool) -> str:
     numbers, layout = _numbers(trace.sites, neurons)
-    answer = trace.answer.text or "nothing"
+    answer = trace.answer.text or ("nothing" if trace.steps else "")
     description = {
         "trace": trace.describe(),
         "names": {
@@ -94,7 +94,7 @@ def _composed(trace: Trace, start: dict[str, Any], neurons: bool) -> str:
         "layout": layout,
         "anchors": ANCHORS,
     }
-    title = shortened(one_line(f"{trace.question} → {answer}"), 100)
+    title = shortened(one_line(f"{trace.question} → {answer}" if answer else trace.question), 100)
     script = "\n".join(_read(name) for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
     style = _read("page.css")

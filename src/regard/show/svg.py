@@ -174,6 +174,7 @@ def _text(
     turned = f' transform="rotate({turn} {x:.1f} {y:.1f})"' if turn else ""
     heavy = f' font-weight="{weight}"' if weight != "400" else ""
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    place += "" if text.isascii() else ' style="unicode-bidi:plaintext"'  # its own direction, here
     yield f"<text {place}{turned}{heavy}>{escape(text)}</text>"
 
 

@@ -24,7 +24,7 @@ function tell() {
   part("ranking").replaceChildren(make("h2", {}, token(asking), " looks at"), make("ol", {}, ...ranked.map((j) => {
     const bar = make("span", { className: "bar" });
     bar.style.inlineSize = `${Math.max(1, Math.min(1, row[j]) * 90)}px`;
-    return make("li", { className: j === state.key ? "chosen" : "" }, token(matrix.top[j] || "·"), make("span", { className: "share" }, bar, number(row[j])));
+    return make("li", { className: j === state.key ? "chosen" : "" }, token(matrix.top[j]), make("span", { className: "share" }, bar, number(row[j])));
   })));
   tellStep();
 }
@@ -42,7 +42,7 @@ function tellStep() {
   part("step").replaceChildren(make("h2", {}, title), make("ol", {}, ...step.alternatives.slice(0, 6).map((other, n) => {
     const bar = make("span", { className: "bar other" });
     bar.style.inlineSize = `${Math.max(1, chance(other.log_probability) * 90)}px`;
-    return make("li", { className: other.id === step.id ? "chosen" : "" }, token(steps[trace.steps.indexOf(step)][n] || "·"), make("span", { className: "share" }, bar, number(chance(other.log_probability))));
+    return make("li", { className: other.id === step.id ? "chosen" : "" }, token(steps[trace.steps.indexOf(step)][n]), make("span", { className: "share" }, bar, number(chance(other.log_probability))));
   })));
 }
 
@@ -90,7 +90,8 @@ function draw() {
   document.body.dataset.view = state.view;
   for (const [name, button] of tabs) button.setAttribute("aria-pressed", String(name === state.view));
   part("site").value = String(state.site);
-  part("path").textContent = `${site.path} · ${site.score} score, ${site.normaliser}`;
+  const how = site.width > 0 ? ` · ${site.score} score, ${site.normaliser}` : "";
+  part("path").textContent = `${site.path}${how}`;
   drawHeads();
   drawn = null;
   const host = part("view");
@@ -137,7 +138,8 @@ function listen() {
 
 async function begin() {
   part("question").replaceChildren(token(shown.question));
-  part("answer").replaceChildren(token(shown.answer));
+  if (shown.answer) part("answer").replaceChildren(token(shown.answer));
+  else part("arrow").hidden = true;
   if (trace.sites.length === 0) {
     part("view").replaceChildren(make("p", { className: "note" }, "This model has no attention to look at."));
     return;

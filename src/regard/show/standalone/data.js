@@ -39,8 +39,14 @@ class Numbers {
     return this.known.get(site);
   }
 
-  // One head of a site, or the mean of all, by pieces or by words.
+  // One head of a site, or the mean of all, by pieces or by words; worked out once.
   matrix(site, head, words) {
+    const name = `${site} ${head} ${words}`;
+    if (!this.known.has(name)) this.known.set(name, this.work(site, head, words));
+    return this.known.get(name);
+  }
+
+  work(site, head, words) {
     const [heads, rows, columns] = trace.sites[site].shape;
     const all = this.weights(site);
     const size = rows * columns;
@@ -79,14 +85,12 @@ function byWords({ values, rows, columns, down, across }) {
   };
 }
 
-// Cividis, as in the terminal; 256 steps of it.
-const colours = Array.from({ length: 256 }, (_, step) => {
+// Cividis, as in the terminal; 256 steps of it, each as the four bytes of a dot.
+const inks = Array.from({ length: 256 }, (_, step) => {
   const place = (step / 255) * (anchors.length - 1);
   const before = Math.min(Math.floor(place), anchors.length - 2);
-  return anchors[before].map((low, part) => {
-    const high = anchors[before + 1][part];
-    return Math.round(low + (high - low) * (place - before));
-  });
+  const mixed = anchors[before].map((low, part) => low + (anchors[before + 1][part] - low) * (place - before));
+  return new Uint32Array(Uint8Array.from([...mixed.map(Math.round), 255]).buffer)[0];
 });
 
 // The round number just above the largest weight is the lightest colour.
@@ -101,10 +105,10 @@ function paint(canvas, { values, rows, columns }, top) {
   canvas.height = Math.max(1, rows);
   const context = canvas.getContext("2d");
   const picture = context.createImageData(canvas.width, canvas.height);
+  const dots = new Uint32Array(picture.data.buffer);
   for (let n = 0; n < values.length; n += 1) {
     const share = Math.min(1, Math.max(0, values[n] / top));
-    const [red, green, blue] = colours[Math.round(share * 255)] ?? colours[0];
-    picture.data.set([red, green, blue, 255], n * 4);
+    dots[n] = inks[Math.round(share * 255)];
   }
   context.putImageData(picture, 0, 0);
 }
@@ -120,9 +124,9 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-// Other people's text: it keeps its direction to itself.
-function token(text, properties = {}) {
-  return make("bdi", { dir: "auto", ...properties }, text);
+// Other people's text: it keeps its direction to itself, and nothing is seen as something.
+function token(text) {
+  return make("bdi", { dir: "auto" }, text.trim() ? text : "␣");
 }
 
 function number(value) {

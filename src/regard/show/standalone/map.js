@@ -94,7 +94,7 @@ function turned({ values, rows, columns, left, top, down, across }) {
 function labels(frame, all, every, className, place) {
   return all.map((text, n) => {
     if (n % every) return null;
-    const element = make("div", { className: `label ${className}`, title: text }, token(text || "·"));
+    const element = make("div", { className: `label ${className}`, title: text }, token(text));
     place(n, element);
     frame.append(element);
     return element;

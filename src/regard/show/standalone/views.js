@@ -18,7 +18,7 @@ function drawLines(host, numbers, state, move) {
   canvas.height = height * sharp;
   canvas.style.height = `${height}px`;
   const right = make("ol", { className: "tokens" });
-  const items = top.map((text) => make("li", {}, token(text || "·")));
+  const items = top.map((text) => make("li", {}, token(text)));
   right.append(...items);
   const draw = () => {
     const context = canvas.getContext("2d");
@@ -54,7 +54,7 @@ function drawLines(host, numbers, state, move) {
     move();
   };
   const buttons = left.map((text, i) => {
-    const button = make("button", { type: "button", className: "token" }, token(text || "·"));
+    const button = make("button", { type: "button", className: "token" }, token(text));
     button.addEventListener("pointerenter", () => choose(i, true));
     button.addEventListener("focus", () => choose(i, true));
     return button;
@@ -149,14 +149,14 @@ function drawNeurons(host, numbers, state, move) {
     const bar = make("span", { className: "bar" });
     bar.style.inlineSize = `${Math.max(1, weight * 120)}px`;
     return make("tr", {},
-      make("th", { scope: "row" }, token(top[j] || "·")),
+      make("th", { scope: "row" }, token(top[j])),
       make("td", {}, strip(keyRows[place], largest)),
       make("td", {}, strip(made[place], share)),
       make("td", { className: "count" }, sum.toFixed(2)),
       make("td", { className: "share" }, bar, number(weight)));
   });
   const choice = make("select", { "aria-label": "query" });
-  left.forEach((text, i) => choice.append(make("option", { value: String(i), selected: i === state.query }, text || "·")));
+  left.forEach((text, i) => choice.append(make("option", { value: String(i), selected: i === state.query }, text.trim() ? text : "␣")));
   choice.addEventListener("change", () => {
     state.query = Number(choice.value);
     drawNeurons(host, numbers, state, move);
