@@ -36,6 +36,12 @@ class Studio {
       () => true,
       (_, signal) => api.about(signal),
     );
+    // While the demo trains, look again until its run is there, and once more when it is done.
+    $effect(() => {
+      if (this.about.found?.demo.state !== "running") return;
+      const timer = setInterval(() => this.about.retry(), this.run ? 5000 : 1500);
+      return () => clearInterval(timer);
+    });
     const question = $derived.by(() => {
       const { text, beam, prefix } = this.selection;
       const run = this.run?.name;
