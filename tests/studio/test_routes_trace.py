@@ -173,8 +173,17 @@ def test_a_forced_word_is_said(client, asked):
         assert again["steps"][0]["symbol"] == other["symbol"]
         assert again["steps"][0]["given"]
         assert not again["steps"][1]["given"]
-    wrong = client.post("/api/trace", json={"run": "rnn", "text": "a", "prefix": [10**6]})
-    assert wrong.status_code == 422
+    for wrong in ([10**6], ["no such symbol"], ["x"] * 33, [2, 2]):
+        answer = client.post("/api/trace", json={"run": "rnn", "text": "a", "prefix": wrong})
+        assert (answer.status_code, answer.json()["where"]) == (422, "prefix")
+
+
+@pytest.mark.parametrize("kind", ["point", "tag"])
+def test_symbols_of_other_tasks(kind, client, asked):
+    if kind == "point":
+        assert asked(kind, TEXT[kind], prefix=["2"])["steps"][0]["symbol"] == "2"
+    refused = client.post("/api/trace", json={"run": kind, "text": TEXT[kind], "prefix": ["nine"]})
+    assert refused.status_code == 422
 
 
 def test_drawing_is_a_function_of_the_seed(asked):

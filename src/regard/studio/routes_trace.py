@@ -15,6 +15,7 @@ from regard.studio.kinds import KINDS, Kind
 from regard.studio.refusal import as_json
 from regard.studio.schema import TraceAsked
 from regard.studio.state import Studio, warm_studio
+from regard.studio.symbol import symbols_of
 from regard.studio.traces import described, finite, head_of, number_of, site_of
 
 if TYPE_CHECKING:
@@ -195,4 +196,5 @@ def _settings(predictor: Predictor, asked: TraceAsked, longest: int) -> DecodeSe
 def _trace(predictor: Predictor, asked: TraceAsked, settings: DecodeSettings) -> Trace:
     from regard.inspect.trace import trace
 
-    return trace(predictor, asked.text, settings, prefix=asked.prefix)
+    prefix = symbols_of(predictor, asked.prefix)
+    return trace(predictor, asked.text, settings, prefix=prefix)
