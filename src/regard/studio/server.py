@@ -21,6 +21,9 @@ from regard.studio.state import Studio
 
 GRACE = 2  # seconds to send what is ready, once all work is done
 LAST_WORDS = 0.2
+KEEP_ALIVE = (
+    10  # seconds between two requests; longer than most clients keep a line they do not use
+)
 
 
 @final
@@ -39,6 +42,7 @@ class StudioServer(uvicorn.Server):
             log_level="error",
             server_header=False,
             proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=GRACE,
         )
         super().__init__(config)
