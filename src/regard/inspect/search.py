@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -93,7 +94,7 @@ def resolve(task: Task, prefix: Symbols, places: int = 0) -> list[int]:
 
 
 def _named(codec: Codec, name: str) -> list[int]:
-    names = {codec.piece(number): number for number in reversed(range(codec.size))}
+    names = _names(codec)
     if name in names:
         return [names[name]]
     if not name.strip():
@@ -104,6 +105,12 @@ def _named(codec: Codec, name: str) -> list[int]:
             f"no symbol '{name[:60]}' to begin with", where="prefix", remedy=nearest(name, names)
         )
     return ids
+
+
+@lru_cache(maxsize=8)
+def _names(codec: Codec) -> dict[str, int]:
+    """Every piece by its name; where two look alike, the first."""
+    return {codec.piece(number): number for number in reversed(range(codec.size))}
 
 
 def _target(task: Task) -> Codec:

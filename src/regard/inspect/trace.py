@@ -20,9 +20,10 @@ import torch
 from jaxtyping import Float
 
 from regard.attention import watch
+from regard.attention.watch import Seen
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
-from regard.inspect import file
+from regard.inspect import document, file
 from regard.inspect.rollout import rollout
 from regard.inspect.search import Symbols, find
 from regard.inspect.site import TracedSite, observe
@@ -34,12 +35,15 @@ from regard.run.folder import Run
 from regard.run.predictor import Predictor
 from regard.run.room import count
 from regard.tasks import Classify, Language, Prediction, Sight, Tag, Task, Translate
+from regard.tasks.look import Axis as AxisName
 from regard.tasks.look import Site, axes_of, forced
 from regard.tasks.tag import words_of
 from regard.tasks.task import device_of
 from regard.text import BEGIN, END
 
 __all__ = ["Trace", "look_inside", "trace"]
+
+Names = Mapping[AxisName, tuple[str, ...]]
 
 
 @final
@@ -84,17 +88,17 @@ class Trace:
 
     def describe(self) -> dict[str, Any]:
         """All but the arrays, as JSON: the header of the file, and what pages and programs read first."""
-        return file.describe(self)
+        return document.describe(self)
 
     def to_json(self) -> str:
         """`describe`, with the weights and scores of each site written out."""
-        document = self.describe()
-        for plain, site in zip(document["sites"], self.sites, strict=True):
+        header = self.describe()
+        for plain, site in zip(header["sites"], self.sites, strict=True):
             plain["weights"] = site.weights.tolist()
             scores = site.scores.astype(object)
             scores[~np.isfinite(site.scores)] = None
             plain["scores"] = scores.tolist()
-        return json.dumps(document, ensure_ascii=False, allow_nan=False)
+        return json.dumps(header, ensure_ascii=False, allow_nan=False)
 
     def to_bytes(self) -> bytes:
         """All of it as the content of one .npz file, as docs/trace-format.md says."""
@@ -112,16 +116,16 @@ class Trace:
     @classmethod
     def load(cls, path: str | Path) -> Trace:
         """What `save` wrote, every size checked before it is believed."""
-        document, arrays = file.read(Path(path))
+        header, arrays = file.read(Path(path))
         return cls(
-            task=document.task,
-            model=document.model,
-            question=document.question,
-            answer=document.answer.prediction(),
-            steps=document.steps,
-            axes=document.axes,
-            sites=tuple(head.site(own) for head, own in zip(document.sites, arrays, strict=True)),
-            tree=document.tree,
+            task=header.task,
+            model=header.model,
+            question=header.question,
+            answer=header.answer.prediction(),
+            steps=header.steps,
+            axes=header.axes,
+            sites=tuple(head.site(own) for head, own in zip(header.sites, arrays, strict=True)),
+            tree=header.tree,
         )
 
     def __repr__(self) -> str:
@@ -206,15 +210,15 @@ def _with_room(
     return settings.model_copy(update={"max_length": left, "min_length": least})
 
 
-def _site(seen: Any, path: str, names: Any, axes: Mapping[str, Axis], model: Model) -> TracedSite:
+def _site(
+    seen: Seen, path: str, names: Names, axes: Mapping[str, Axis], model: Model
+) -> TracedSite:
     sides = axes_of(path, names)
     sizes = len(axes[sides[0]]), len(axes[sides[1]])
     return observe(seen, path, sides, sizes, isinstance(model.reader, Pointer))
 
 
-def _axes(
-    task: Task, text: str, answer: Prediction, names: Mapping[Any, tuple[str, ...]]
-) -> dict[str, Axis]:
+def _axes(task: Task, text: str, answer: Prediction, names: Names) -> dict[str, Axis]:
     """The tokens with their words, where text was cut into pieces."""
     ended = (END,) if answer.finish != "length" else ()
     match task:
@@ -236,7 +240,7 @@ def _axes(
             source = axis_of(task.source, (BEGIN, *task.source.encode(text)))
             return {"source": source, "one": Axis.whole(names["one"])}
         case _:
-            axes = {name: Axis.whole(tokens) for name, tokens in names.items()}
+            axes: dict[str, Axis] = {side: Axis.whole(own) for side, own in names.items()}
             if not ended:
                 for name in ("target", "said"):
                     axes[name] = Axis.whole(axes[name].pieces[:-1])
