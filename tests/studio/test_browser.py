@@ -16,6 +16,7 @@ from regard.train import Listener
 from tests.studio.kit import server
 
 CHROMIUM = os.environ.get("REGARD_CHROMIUM") or shutil.which("chromium") or ""
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 TEXT = "the black cat ate the mouse"
 VIEWS = {
     "translate": "Translate",
@@ -39,7 +40,7 @@ SHOWN = {
     "neurons": "tbody canvas",
     "beam": "g.node.wins",
     "learning": "figure svg path",
-    "compare": "section[aria-label='Difference'] canvas",
+    "compare": "section[aria-label='Second'] canvas",
     "lessons": "ol.steps li.result",
 }
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(2)> ${7*7} \u202eabc\u200b =1+1"
@@ -60,7 +61,12 @@ def address(runs, tmp_path_factory):
     settings = {"train.steps": 30, "train.evaluate_every": 10, "train.checkpoint_every": 30}
     trained = folder / "phrases"
     regard.train(
-        toy="phrases", preset="demo", out=trained, settings=settings, listener=Listener(), device="cpu"
+        toy="phrases",
+        preset="demo",
+        out=trained,
+        settings=settings,
+        listener=Listener(),
+        device="cpu",
     )
     with server(trained, *runs.values(), folder=folder, more=("--no-open",)) as one:
         yield one.url
@@ -92,7 +98,9 @@ def page(chromium, address, theme):
     one.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
     one.on(
         "request",
-        lambda asked: None if asked.url.startswith((address, "data:", "blob:")) else faults.append(asked.url),
+        lambda asked: (
+            None if asked.url.startswith((address, "data:", "blob:")) else faults.append(asked.url)
+        ),
     )
     yield one
     context.close()
@@ -116,21 +124,38 @@ def press_until(page, reached, key="Tab", most=80):
 def test_every_view_by_keyboard(page, address, theme, tmp_path):
     """Type, press Enter, and Tab to each view in turn; nothing is ever clicked."""
     open_at(page, address, run="phrases")
+    page.wait_for_selector("form input")
     press_until(page, "() => document.activeElement.matches('form input')")
     page.keyboard.type(TEXT)
     page.keyboard.press("Enter")
     page.wait_for_selector("ol.steps button")
     keep = Path(os.environ.get("REGARD_SCREENSHOTS") or tmp_path)
     for view, label in VIEWS.items():
-        here = f"() => document.activeElement.matches('nav a') && document.activeElement.textContent === '{label}'"
+        here = f"() => document.activeElement.matches('nav a') && document.activeElement.text === '{label}'"
         page.evaluate("() => document.activeElement.blur()")
         press_until(page, here)
         page.keyboard.press("Enter")
-        page.wait_for_selector(SHOWN[view], timeout=20_000)
+        page.wait_for_selector(SHOWN[view], state="attached", timeout=20_000)
         assert page.title() == f"{label} · regard studio"
         assert page.locator("nav[aria-label=Views] a[aria-current=page]").inner_text() == label
         assert page.locator("[role=alert]").count() == 0
         page.screenshot(path=keep / f"{view}-{theme}.png", full_page=True)
+
+
+def test_nothing_stands_in_the_way(chromium, address, theme):
+    """axe-core finds no serious fault in any view."""
+    if not AXE.is_file():
+        pytest.skip("needs web/node_modules")
+    context = chromium.new_context(color_scheme=theme, bypass_csp=True)
+    page = context.new_page()
+    for view in VIEWS:
+        open_at(page, address, view=view, run="phrases", text=TEXT)
+        page.wait_for_selector(SHOWN[view], state="attached", timeout=20_000)
+        page.evaluate(AXE.read_text())
+        found = page.evaluate("() => axe.run()")["violations"]
+        serious = [fault for fault in found if fault["impact"] in ("serious", "critical")]
+        assert serious == [], view
+    context.close()
 
 
 def test_cell_cursor_is_read_out(page, address):
@@ -197,7 +222,7 @@ def test_lessons_take_the_readers_numbers(page, address):
     page.get_by_label("x", exact=True).fill("1")
     page.keyboard.press("Enter")
     page.wait_for_selector("button:text('Back to the lecture')")
-    page.wait_for_selector("li.result td:text-is('1')")
+    page.wait_for_selector("li.result bdi:text-is('1')")
     assert page.locator(".slip").count() == 2
 
 
