@@ -137,7 +137,7 @@ def _numbers(
             places[name] = (len(block), array.size)
             block += _roots(array) if name == "weights" else array.astype("<f4").tobytes()
         layout.append(places)
-    return base64.b64encode(zlib.compress(bytes(block), 9)).decode("ascii"), layout
+    return base64.b64encode(zlib.compress(bytes(block), 6)).decode("ascii"), layout
 
 
 def _roots(weights: np.ndarray) -> bytes:

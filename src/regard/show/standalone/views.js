@@ -2,6 +2,7 @@
 
 const HUES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#999933", "#882255"];
 const MOST_KEYS = 40;
+const SMALL = 54; // pixels of a thumbnail
 
 function drawLines(host, numbers, state, move) {
   const site = trace.sites[state.site];
@@ -96,9 +97,22 @@ function drawModel(host, numbers, choose) {
   host.replaceChildren(table);
 }
 
+// The largest weight of each stretch: a thumbnail of a thousand tokens must not lose the few that count.
+function pooled({ values, rows, columns }) {
+  const height = Math.min(rows, SMALL);
+  const width = Math.min(columns, SMALL);
+  const most = new Float32Array(height * width);
+  for (let n = 0; n < values.length; n += 1) {
+    const row = Math.floor((Math.floor(n / columns) * height) / rows);
+    const place = row * width + Math.floor(((n % columns) * width) / columns);
+    if (values[n] > most[place]) most[place] = values[n];
+  }
+  return { values: most, rows: height, columns: width };
+}
+
 function thumbnail(numbers, site, head, title, choose, label = String(head)) {
   const canvas = make("canvas", { "aria-hidden": "true" });
-  const matrix = numbers.matrix(site, head, false);
+  const matrix = pooled(numbers.matrix(site, head, false));
   paint(canvas, matrix, topOf(matrix.values));
   const button = make("button", { type: "button", className: "thumbnail", title, "aria-label": title }, canvas, make("span", {}, label));
   button.addEventListener("click", choose);
