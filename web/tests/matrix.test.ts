@@ -55,8 +55,8 @@ it("finds the largest, and how far numbers reach, past infinities", () => {
 it("pools long matrices by their peaks and says by how much", () => {
   const values = new Float32Array(7 * 5);
   values[6 * 5 + 4] = 0.9;
-  const { matrix, factor } = pooled({ rows: 7, columns: 5, values }, 3);
-  expect([matrix.rows, matrix.columns, factor]).toEqual([3, 2, 3]);
-  expect(at(matrix, 2, 1)).toBeCloseTo(0.9);
-  expect(pooled(matrix, 3).factor).toBe(1);
+  const { matrix, down, across } = pooled({ rows: 7, columns: 5, values }, 3);
+  expect([matrix.rows, matrix.columns, down, across]).toEqual([3, 3, 3, 2]);
+  expect(at(matrix, 2, 2)).toBeCloseTo(0.9);
+  expect(pooled(matrix, 3)).toEqual({ matrix, down: 1, across: 1 });
 });

@@ -69,19 +69,27 @@ export function largest(row: ArrayLike<number>, count: number): number[] {
   return places.sort((a, b) => row[b]! - row[a]! || a - b).slice(0, count);
 }
 
-/** Fewer, larger cells, each the largest weight of those it stands for; the factor says how many. */
-export function pooled(matrix: Matrix, limit: number): { matrix: Matrix; factor: number } {
-  const factor = Math.ceil(Math.max(matrix.rows, matrix.columns) / limit);
-  if (factor <= 1) return { matrix, factor: 1 };
-  const rows = Math.ceil(matrix.rows / factor);
-  const columns = Math.ceil(matrix.columns / factor);
+export interface Pooled {
+  readonly matrix: Matrix;
+  /** How many rows and columns of the whole one cell stands for. */
+  readonly down: number;
+  readonly across: number;
+}
+
+/** Fewer, larger cells, each the largest weight of those it stands for. */
+export function pooled(matrix: Matrix, limit: number): Pooled {
+  const down = Math.max(1, Math.ceil(matrix.rows / limit));
+  const across = Math.max(1, Math.ceil(matrix.columns / limit));
+  if (down === 1 && across === 1) return { matrix, down, across };
+  const rows = Math.ceil(matrix.rows / down);
+  const columns = Math.ceil(matrix.columns / across);
   const values = new Float32Array(rows * columns);
   for (let row = 0; row < matrix.rows; row++) {
     for (let column = 0; column < matrix.columns; column++) {
-      const place = Math.floor(row / factor) * columns + Math.floor(column / factor);
+      const place = Math.floor(row / down) * columns + Math.floor(column / across);
       const value = at(matrix, row, column);
       if (Math.abs(value) > Math.abs(values[place]!)) values[place] = value;
     }
   }
-  return { matrix: { rows, columns, values }, factor };
+  return { matrix: { rows, columns, values }, down, across };
 }
