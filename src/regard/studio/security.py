@@ -25,6 +25,7 @@ from regard.studio.settings import StudioSettings
 COOKIE = "regard-token"
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _ALWAYS = frozenset({"/healthz", "/readyz", "/metrics"})
+_ADDRESS = "open the address that `regard studio` printed"
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 POLICY = "; ".join(
@@ -98,8 +99,7 @@ class Guard:
         name = _name(headers.get(b"host", b"").decode("latin-1"))
         known = name in self.names or (not self.settings.is_local and _is_address(name))
         if not known:
-            remedy = f"open http://{self.settings.host}:{self.settings.port}/"
-            raise Refusal(421, "this server does not go by that name", "host", remedy)
+            raise Refusal(421, "this server does not go by that name", "host", _ADDRESS)
 
     def _check_token(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Response | None:
         """None to go on; or, for the address with the token in it, a cookie and the address without."""
@@ -121,7 +121,7 @@ class Guard:
             401,
             "the token is missing or wrong",
             "authorization",
-            "open the address that `regard studio` printed",
+            _ADDRESS,
             {"www-authenticate": "Bearer"},
         )
 

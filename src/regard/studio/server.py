@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -21,6 +22,7 @@ from regard.studio.state import Studio
 
 GRACE = 2  # seconds to send what is ready, once all work is done
 LAST_WORDS = 0.2
+SWITCH = 0.001  # seconds a model may hold the interpreter while a refusal waits to be sent
 KEEP_ALIVE = (
     10  # seconds between two requests; longer than most clients keep a line they do not use
 )
@@ -94,6 +96,7 @@ def serve(studio: Studio, opened: Callable[[int], None] | None = None) -> int | 
     settings = studio.settings
     listening = bind(settings.host, settings.port)
     server = StudioServer(studio)
+    sys.setswitchinterval(SWITCH)
     PatientProtocol.seconds = studio.limits.receive_seconds
     if opened is not None:
         opened(listening.getsockname()[1])
