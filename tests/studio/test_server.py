@@ -274,7 +274,9 @@ def test_drained_under_load_nothing_is_dropped(runs, tmp_path, moment):
         threads = [threading.Thread(target=press) for _ in range(8)]
         for thread in threads:
             thread.start()
-        time.sleep(0.5 + moment * 0.37)
+        while not found:
+            time.sleep(0.01)
+        time.sleep(moment * 0.37)
         asked_to_stop.append(time.monotonic())
         code = one.stop(seconds=30)
         for thread in threads:
