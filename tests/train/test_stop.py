@@ -154,6 +154,19 @@ def test_other_settings_are_refused_and_harmless_or_allowed_ones_go_on(straight,
     assert steps_of(run) == [1, 2, 4, 6, 8]
 
 
+def test_the_command_line_asks_for_the_key_and_takes_it(straight, tmp_path, capsys):  # T5
+    settings, _ = straight
+    config = tmp_path / "settings.toml"
+    config.write_text(to_toml(settings))
+    command = ["train", "--config", str(config), "--out", str(tmp_path / "run"), "--json"]
+    assert status([*command, "--set", "train.steps=2"]) == 0
+    change = ["--set", "train.steps=3", "--set", "train.clip=0.5"]
+    assert status([*command, *change]) == 8
+    assert "train.clip: 1.0 -> 0.5" in capsys.readouterr().out
+    assert status([*command, *change, "--allow-change", "train.clip"]) == 0
+    assert Run.open(tmp_path / "run").settings.train.clip == 0.5
+
+
 def test_another_kind_of_average_begins_with_the_weights(straight, tmp_path):
     settings, _ = straight
     run = tmp_path / "run"
