@@ -22,7 +22,9 @@ def main() -> None:
     print(f"{total:,} lines in {len(files)} files, {len(functions):,} functions")
     for title, rows in (("files", files), ("functions", functions)):
         lengths = sorted(length for length, _ in rows)
-        print(f"\n{title}: median {lengths[len(lengths) // 2]}, p90 {lengths[len(lengths) * 9 // 10]}")
+        print(
+            f"\n{title}: median {lengths[len(lengths) // 2]}, p90 {lengths[len(lengths) * 9 // 10]}"
+        )
         for length, name in sorted(rows, reverse=True)[:10]:
             print(f"  {length:5}  {name}")
 

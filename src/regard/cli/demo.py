@@ -42,7 +42,9 @@ def demo(
     if again and (out / "config.toml").is_file():
         shutil.rmtree(out)
     settings = resolve(name="demo", toy=toy, changes=changes or [])
-    with nullcontext(JsonProgress()) if as_json else TrainingProgress(watch_sample=True) as listener:
+    with (
+        nullcontext(JsonProgress()) if as_json else TrainingProgress(watch_sample=True) as listener
+    ):
         outcome = train(out, settings, listener, device)
     if outcome.signal is not None:
         output.say(f"Stopped at step {outcome.step}; `regard demo` goes on from there.")
