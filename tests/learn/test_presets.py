@@ -1,0 +1,53 @@
+"""Each preset learns its toy, to a stated score on examples it never saw, in about a minute."""
+
+import math
+
+import pytest
+
+from regard.presets import names
+from tests.learn.kit import learned, score, unseen
+
+pytestmark = pytest.mark.slow
+
+# Answers right to the letter, in per cent of 200: what must be reached.
+REACHED = {
+    "demo": 95,
+    "bahdanau2015": 95,
+    "luong2015-concat": 95,
+    "luong2015-dot": 95,
+    "luong2015-general": 95,
+    "luong2015-location": 95,
+    "graves2014": 93,
+    "sutskever2014": 60,
+    "vaswani2017-tiny": 85,
+    "vaswani2017-small": 90,
+    "vinyals2015-sort": 88,
+    "vinyals2015-hull": 50,
+    "tagger": 97,
+    "classifier": 97,
+}
+# Made for larger corpora: of a toy, a smaller batch says as much, and a processor has time for it.
+LIGHTER = {"vaswani2017-small": ("batch.tokens=512", "train.steps=300", "train.warmup=100")}
+NEED_A_GPU = {"vaswani2017-base", "vaswani2017-big"}
+
+
+@pytest.mark.parametrize(("name", "least"), REACHED.items())
+def test_a_preset_learns_its_toy(name, least):
+    assert score(*learned(name, *LIGHTER.get(name, ()))) >= least
+
+
+def test_a_language_model_learns_how_stories_go_and_answers_from_them():
+    """Two people hide two things in two of eight places; the answer must be of this story's."""
+    run, model = learned("language")
+    losses = [entry["loss"] for entry in run.recorded("metrics") if entry["kind"] == "valid"]
+    assert math.exp(min(losses)) < 2.05  # the grammar itself leaves 1.83 words to choose from
+    asked = [line.text[: line.text.index("?") + 1] for line in unseen(run)]
+    found = run.task.predict(model, asked, run.settings.decode)
+    said = [one.text[len(story) :] for one, story in zip(found, asked, strict=True)]
+    names = [text.removesuffix(" .").removesuffix("knows").strip() for text in said]
+    inside = [bool(name) and name in story for name, story in zip(names, asked, strict=True)]
+    assert sum(inside) >= 0.85 * len(asked)
+
+
+def test_no_preset_is_forgotten():
+    assert {*REACHED, "language", *NEED_A_GPU} == set(names())
