@@ -17,6 +17,7 @@ VARY = (
 
 def test_a_table_is_shown_written_and_found_again(tmp_path, monkeypatch, tell, tell_json):
     monkeypatch.setattr("regard.train.compare.MOST_ASKED", 20)
+    monkeypatch.setenv("COLUMNS", "160")  # where a table is narrow, long names are folded
     folder = tmp_path / "scores"
     code, out, _ = tell(*VARY, "-o", folder, *TINY)
     assert code == 0
