@@ -13,7 +13,7 @@
 #SBATCH --output=regard-%j.log
 set -euo pipefail
 
-out=${OUT_FOLDER:-runs/$SLURM_JOB_NAME}
+folder=${RUN_FOLDER:-runs/$SLURM_JOB_NAME}
 head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 
 srun torchrun \
@@ -23,7 +23,7 @@ srun torchrun \
   --rdzv-endpoint "$head:29500" \
   --rdzv-id "$SLURM_JOB_ID" \
   --max-restarts 3 \
-  -m regard train "$@" --out "$out" --preset vaswani2017-base &
+  -m regard train "$@" --out "$folder" --preset vaswani2017-base &
 
 child=$!
 trap 'kill -TERM "$child"; wait "$child" || true; scontrol requeue "$SLURM_JOB_ID"' TERM
