@@ -26,7 +26,7 @@ from regard.run import weights
 from regard.run.checkpoint import Checkpoints
 from regard.run.folder import Run
 from regard.run.settings import RunSettings
-from regard.train import Trainer
+from regard.train import Trainer, judge
 from tests.train.kit import changed, ended, fork, numbers_of, ranks, tiny, trained
 
 KINDS = ("rnn", "transformer", "pointer")
@@ -149,8 +149,9 @@ class Loop:
 
 
 @pytest.fixture
-def home() -> Iterator[Path]:
-    """A folder in memory, and one thread: a forked child has no others."""
+def home(monkeypatch) -> Iterator[Path]:
+    """A folder in memory, one sentence to look at, and one thread: a forked child has no others."""
+    monkeypatch.setattr(judge, "SAMPLES", 1)
     memory, threads = Path("/dev/shm"), torch.get_num_threads()
     path = Path(tempfile.mkdtemp(dir=memory if os.access(memory, os.W_OK) else None))
     torch.set_num_threads(1)

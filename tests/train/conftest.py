@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from regard.train import judge
+
 
 @pytest.fixture(scope="session")
 def quick_path_factory():
@@ -27,3 +29,11 @@ def quick_path_factory():
 @pytest.fixture
 def tmp_path(quick_path_factory):
     return quick_path_factory()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_sample():
+    """Looking takes most of a tiny run's time, and one sentence shows as much as four."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judge, "SAMPLES", 1)
+        yield

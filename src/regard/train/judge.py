@@ -16,6 +16,8 @@ from regard.tasks import Sight, look
 from regard.train.feed import Feed
 from regard.train.world import World
 
+LONGEST = 4096  # no row that is judged is longer, or one odd line could take all the memory
+
 
 @torch.inference_mode()
 def held_out_loss(model: Model, feed: Feed, world: World, stop: Stop) -> float:
@@ -76,10 +78,11 @@ def _bytes(weights: np.ndarray) -> bytes:
 
 
 def valid_feed(run: Run, world: World) -> Feed:
-    """Validation rows, judged whatever their length."""
-    settings = run.settings.batch
-    longest = max(settings.max_length, 4096)
+    """Validation rows, judged also where training leaves them out as too long."""
+    settings, rows = run.settings.batch, run.store("valid")
+    longest = max(int(rows.lengths(side).max(initial=1)) for side in rows.names)
+    longest = max(settings.max_length, min(longest, LONGEST))
     longer = settings.model_copy(
         update={"max_length": longest, "tokens": max(settings.tokens, longest), "window": 1 << 16}
     )
-    return Feed(run.task, run.store("valid"), longer, run.settings.seed, world)
+    return Feed(run.task, rows, longer, run.settings.seed, world)
