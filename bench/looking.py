@@ -9,14 +9,12 @@ Beside it stands torch's own `nn.TransformerEncoder` of the same size, which can
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
-from collections.abc import Callable
 
 import torch
 from torch import nn
 
 from regard.attention import watch
+from regard.measure import Ratio, Seconds, Table, timed
 from regard.models import ModelSettings, Sizes, TagSettings, TransformerSettings, build
 
 WIDTH, HEADS, LAYERS, INNER, VOCABULARY = 256, 4, 4, 1024, 8000
@@ -36,22 +34,6 @@ def models(device: str) -> tuple[nn.Module, nn.Module]:
     return ours.to(device).eval(), theirs.to(device).eval()
 
 
-def timed(works: dict[str, Callable[[], object]], device: str, rounds: int) -> dict[str, float]:
-    """Medians; the works take turns, so that a busy moment meets all of them."""
-    times: dict[str, list[float]] = {name: [] for name in works}
-    for number in range(rounds + 2):
-        for name, work in works.items():
-            if device != "cpu":
-                torch.cuda.synchronize()
-            start = time.perf_counter()
-            work()
-            if device != "cpu":
-                torch.cuda.synchronize()
-            if number >= 2:
-                times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(found) for name, found in times.items()}
-
-
 @torch.inference_mode()
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -60,9 +42,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
     ours, theirs = models(options.device)
-    threads = torch.get_num_threads()
-    print(f"{LAYERS} layers of width {WIDTH}, batch 8, {options.device}, {threads} threads")
-    print(f"{'length':>6} {'unwatched':>12} {'watched':>9} {'all read':>9} {'nn.Transformer':>15}")
+    rows = []
     for length in options.lengths:
         ids = torch.randint(VOCABULARY, (8, length), device=options.device)
 
@@ -76,17 +56,17 @@ def main() -> None:
             {
                 "unwatched": lambda ids=ids: ours(ids),
                 "watched": lambda: watched(False),
-                "read": lambda: watched(True),
-                "torch": lambda ids=ids: theirs(ids),
+                "all read": lambda: watched(True),
+                "nn.Transformer": lambda ids=ids: theirs(ids),
             },
             options.device,
-            options.rounds,
+            rounds=options.rounds,
         )
-        base = found["unwatched"]
-        print(
-            f"{length:6} {base * 1e3:9.2f} ms {found['watched'] / base:8.2f}x "
-            f"{found['read'] / base:8.2f}x {found['torch'] / base:14.2f}x"
-        )
+        base = found.pop("unwatched").median
+        ratios = {name: Ratio(timing.median / base) for name, timing in found.items()}
+        rows.append({"length": length, "unwatched": Seconds(base), **ratios})
+    about = f"{LAYERS} layers of width {WIDTH}, batch 8, {options.device}"
+    print(Table(f"Looking: {about}, {torch.get_num_threads()} threads", rows))
 
 
 if __name__ == "__main__":
