@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from regard.data import loader
 from regard.data.loader import prefetch
-from regard.errors import RegardError
+from regard.errors import MemoryLimitError
 
 
 def workers_alive() -> int:
@@ -104,13 +104,18 @@ def test_the_workers_end_when_the_reader_fails():
     assert workers_alive() == 0
 
 
-def test_a_dead_worker_is_noticed(monkeypatch, caplog):
-    """T17: a thread that is gone never leaves the reader waiting."""
+def kill(ident: int) -> None:
+    """The thread ends at its next breath, as if it had fallen over."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(SystemExit))
+
+
+def test_a_dead_worker_is_replaced(monkeypatch, caplog):
+    """T17: a thread that is gone never leaves the reader waiting, and the order stays."""
     monkeypatch.setattr(loader, "PATIENCE", 0.01)
-    idents, second = [], threading.Event()
+    threads, second = [], threading.Event()
 
     def make(number):
-        idents.append(threading.get_ident())
+        threads.append(threading.current_thread())
         if number == 1:
             second.set()
         return number
@@ -119,18 +124,58 @@ def test_a_dead_worker_is_noticed(monkeypatch, caplog):
     assert next(results) == 0
     assert second.wait(5)
     time.sleep(0.02)  # now the thread waits for work, and gets this instead:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(idents[0]), ctypes.py_object(SystemExit)
-    )
-    with pytest.raises(RegardError, match="a thread that prepares batches ended before its work"):
-        list(results)
-    assert len(idents) < 9
+    kill(threads[0].ident)
+    assert list(results) == list(range(1, 9))
+    assert len(set(threads)) == 2
     assert workers_alive() == 0
 
 
-def test_a_worker_that_exits_does_not_end_the_program():
-    def make(number):
-        raise SystemExit(0)
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 3), st.integers(1, 5), st.sets(st.integers(0, 19), max_size=20))
+def test_work_that_ends_its_thread_once_is_done_again_in_its_place(workers, depth, dying):
+    fatal = set(dying)
 
-    with pytest.raises(RegardError, match="ended before its work did"):
-        next(prefetch(make, range(3), 1, 1))
+    def make(number):
+        if number in fatal:
+            fatal.remove(number)
+            raise SystemExit(0)
+        return -number
+
+    assert list(prefetch(make, range(20), workers, depth)) == [-number for number in range(20)]
+    assert not fatal
+    assert workers_alive() == 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_work_that_always_ends_its_thread_is_named(workers):
+    tries = []
+
+    def make(number):
+        if number == 5:
+            tries.append(number)
+            raise SystemExit(0)
+        return number
+
+    results = prefetch(make, range(9), workers, 2, lambda number: f"row {number}")
+    assert list(itertools.islice(results, 5)) == list(range(5))
+    with pytest.raises(MemoryLimitError) as caught:
+        next(results)
+    assert caught.value.what == (
+        "a thread that prepares batches ended before its work did, 4 times"
+    )
+    assert caught.value.where == "row 5"
+    assert caught.value.exit_code == 6
+    assert len(tries) == 4
+    assert workers_alive() == 0
+
+
+def test_each_item_has_its_own_three_chances():
+    left = dict.fromkeys(range(4), loader.RESTARTS)
+
+    def make(number):
+        if left[number]:
+            left[number] -= 1
+            raise SystemExit(0)
+        return number
+
+    assert list(prefetch(make, range(4), 1, 1)) == list(range(4))

@@ -59,7 +59,7 @@ class Feed:
         """Step after step, epoch after epoch, without end."""
         mine = -(-batches_a_step // self.world.size)
         work = self._work(start, mine)
-        yield from prefetch(self._ready, work, workers, depth=max(2, 2 * workers))
+        yield from prefetch(self._ready, work, workers, max(2, 2 * workers), _told)
 
     def once(self) -> Iterator[Batch]:
         """Every row of the corpus, each on one process only."""
@@ -108,3 +108,9 @@ class Feed:
     def _ready(self, item: tuple[tuple[BatchRows, ...], Position]) -> Turn:
         pieces, after = item
         return Turn(pieces, tuple(self.make(piece) for piece in pieces), after)
+
+
+def _told(item: tuple[tuple[BatchRows, ...], Position]) -> str:
+    rows = [int(row) for piece in item[0] for row in piece.rows]
+    more = f" and {len(rows) - 8} more" if len(rows) > 8 else ""
+    return f"rows {', '.join(map(str, rows[:8]))}{more} of the training data"
