@@ -41,10 +41,11 @@ def create_app(studio: Studio) -> FastAPI:
     @contextlib.asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
         warming = asyncio.create_task(warmed())
-        watching = asyncio.create_task(studio.watch())
+        watching = [asyncio.create_task(one) for one in (studio.watch(), studio.meter.beat())]
         yield
         await warming
-        watching.cancel()
+        for one in watching:
+            one.cancel()
         await studio.close()
 
     app = FastAPI(
@@ -64,7 +65,12 @@ def create_app(studio: Studio) -> FastAPI:
     app.add_exception_handler(RegardError, _refused)
     app.add_exception_handler(RequestValidationError, _misshapen)
     app.add_exception_handler(HTTPException, _plain)
-    app.add_middleware(Guard, settings=studio.settings, draining=lambda: studio.draining)
+    app.add_middleware(
+        Guard,
+        settings=studio.settings,
+        draining=lambda: studio.draining,
+        admit=lambda: studio.queue.admit(),
+    )
     app.add_middleware(Counted, studio=studio)
     return app
 

@@ -50,7 +50,7 @@ class WorkQueue:
 
     async def do(self, work: Callable[[], T], request: Request | None = None) -> T:
         """The result; or a refusal when there is no room, no time, or no client left."""
-        self._admit()
+        self.admit()
         abandoned = threading.Event()
         loop = asyncio.get_running_loop()
         began = time.monotonic()
@@ -88,7 +88,8 @@ class WorkQueue:
         self.closed = True
         self._worker.shutdown(wait=False, cancel_futures=True)
 
-    def _admit(self) -> None:
+    def admit(self) -> None:
+        """Nothing, while there is a place left; this costs next to nothing, so it is asked first of all."""
         if self.closed:
             raise Refusal(503, "the studio is stopping", headers={"connection": "close"})
         if self.inside > self.limits.queue:

@@ -27,6 +27,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _ALWAYS = frozenset({"/healthz", "/readyz", "/metrics"})
 _ADDRESS = "open the address that `regard studio` printed"
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_WORK = ("/api/trace", "/api/lessons/")  # to write here is to ask for a model's time
 
 POLICY = "; ".join(
     (
@@ -61,9 +62,14 @@ class Guard:
     """The outermost layer: nothing behind it sees a request that was not checked here."""
 
     def __init__(
-        self, app: ASGIApp, settings: StudioSettings, draining: Callable[[], bool]
+        self,
+        app: ASGIApp,
+        settings: StudioSettings,
+        draining: Callable[[], bool],
+        admit: Callable[[], None],
     ) -> None:
-        self.app, self.settings, self.draining = app, settings, draining
+        self.app, self.settings = app, settings
+        self.draining, self.admit = draining, admit
         self.names = _LOOPBACK if settings.is_local else _LOOPBACK | _names_of(settings.host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,6 +89,8 @@ class Guard:
             entrance = self._check_token(scope, headers)
             if self.draining() and scope["path"] not in _ALWAYS:
                 raise Refusal(503, "the studio is stopping", headers={"connection": "close"})
+            if scope["method"] in _WRITES and scope["path"].startswith(_WORK):
+                self.admit()  # a refusal waits for no body, and no body for a refusal
             body = await read_body(headers, receive, self.settings.limits)
             if scope["method"] in _WRITES:
                 check_json(headers, body, self.settings.limits)

@@ -22,7 +22,7 @@ from regard.studio.state import Studio
 
 GRACE = 2  # seconds to send what is ready, once all work is done
 LAST_WORDS = 0.2
-SWITCH = 0.001  # seconds a model may hold the interpreter while a refusal waits to be sent
+SWITCH = 0.0001  # seconds a model may hold the interpreter while a refusal waits to be sent
 KEEP_ALIVE = (
     10  # seconds between two requests; longer than most clients keep a line they do not use
 )

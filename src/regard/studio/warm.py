@@ -6,6 +6,7 @@ Two threads that import modules which need each other can each see half of one; 
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 
 _one_at_a_time = threading.Lock()
@@ -21,6 +22,9 @@ def warm_up() -> None:
             import regard.studio.export
             import regard.worked  # noqa: F401
 
+            # A full collection walks all that libraries hold, 0.1 s each time, and everybody waits.
+            gc.collect()
+            gc.freeze()
             _done.set()
 
 
