@@ -155,6 +155,16 @@ def test_a_range_smaller_than_the_sequence():  # L38
     assert torch.equal(painted, distance <= 2)
 
 
+def test_a_mask_painted_by_hand():  # L35
+    mine = torch.tensor([[1, 0, 1], [0, 0, 0], [1, 1, 1]])
+    worked = painted_masks(
+        words=("a", "b", "c"), length=3, painted=tuple(map(tuple, mine.tolist()))
+    )
+    assert torch.equal(torch.tensor(worked["painted"]), mine.bool())
+    weights = torch.tensor(worked["painted, weights"])
+    assert torch.allclose(weights, mine / mine.sum(-1, keepdim=True).clamp_min(1))
+
+
 def test_sparse_linear_and_sliding_window():  # L39
     x = draw(9, 4)
     distance = (torch.arange(9)[:, None] - torch.arange(9)).abs()

@@ -194,6 +194,9 @@ WRONG = {
         order=(0, 0, 1, 2, 3)
     ),
     "length must be in 0..6; it is 7": lambda: painted_masks(length=7),
+    "painted must be 6 rows of 6 numbers; it is 6 x 5": lambda: painted_masks(
+        painted=((1,) * 5,) * 6
+    ),
     "num_heads must be above 0; it is 0": lambda: parameter_count(num_heads=0),
     "'thank' is not in the vocabulary": lambda: six_word_loss(targets=["thank"] * 5),
     "outputs are probabilities: not negative, and not all 0 in a row": lambda: six_word_loss(

@@ -6,26 +6,34 @@ from collections.abc import Sequence
 
 import torch
 
-from regard.attention import Causal, Mask, Padding, Window, align
+from regard.attention import Causal, Given, Mask, Padding, Window, align
 from regard.errors import UsageError
 from regard.worked.example import Step, Worked
-from regard.worked.given import plain, positive
+from regard.worked.given import Table, matrix, plain, positive
+
+WORDS = ("I", "am", "a", "student", "<pad>", "<pad>")
+# Every word looks at itself and at the first one.
+PAINTED = tuple(tuple(int(j in (0, i)) for j in range(len(WORDS))) for i in range(len(WORDS)))
 
 
 def painted_masks(
-    words: Sequence[str] = ("I", "am", "a", "student", "<pad>", "<pad>"),
+    words: Sequence[str] = WORDS,
     length: int = 4,
     window: int = 1,
+    painted: Table = PAINTED,
 ) -> Worked:
     """Each mask as a picture, and the weights it leaves when every score is the same.
 
-    The first `length` words are real; a window reaches `window` words to each side.
+    The first `length` words are real; a window reaches `window` words to each side. `painted` is yours: 1
+    where the word of the row may look at the word of the column.
     """
     positive(words=len(words))
     if not 0 <= length <= len(words):
         raise UsageError(f"length must be in 0..{len(words)}; it is {length}", where="length")
     count, labels = len(words), tuple(words)
+    yours = matrix("painted", painted, count, count) != 0
     masks: dict[str, tuple[str, Mask]] = {
+        "painted": ("M_ij = 0 where you painted, -inf elsewhere", Given(yours[None, None])),
         "causal": ("j <= i: no looking ahead (L36)", Causal()),
         "padding": ("j < length: only real words (L37)", Padding(torch.tensor([length]))),
         "window": ("|i - j| <= range: the neighbours alone (L38)", Window(window, window)),
