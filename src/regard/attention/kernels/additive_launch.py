@@ -1,0 +1,213 @@
+"""Additive attention on a GPU: how its programs are launched, and what memory they are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from torch import Tensor
+
+from regard.attention.kernels import additive_triton as programs
+
+SCRATCH = 1 << 28  # bytes that the way back may use for the scores' gradients, whatever the length
+
+
+@final
+@dataclass(frozen=True)
+class Blocks:
+    """How many queries, keys and neurons a program works on, by how many warps; only speed depends on it."""
+
+    queries: int = 32
+    keys: int = 64
+    neurons: int = 64
+    forward_warps: int = 4
+    scores_warps: int = 4
+    neurons_warps: int = 4
+
+
+BLOCKS = Blocks()
+
+
+def rounded(number: int, step: int) -> int:
+    """The next multiple of `step`."""
+    return -(-number // step) * step
+
+
+def forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    weight: Tensor,
+    lengths: Tensor | None,
+    band: list[int],
+) -> tuple[Tensor, Tensor]:
+    """The context, and the log2 of what each row's softmax divided by."""
+    weight = weight.contiguous()
+    asking, offered = _Side.of(query, BLOCKS.queries), _Side.of(key, BLOCKS.keys)
+    context = value.new_empty(*query.shape[:3], value.shape[-1])
+    normaliser = asking.level.new_empty(asking.rows, asking.room)
+    programs.forward[asking.blocks, asking.rows](
+        *asking.tensors,
+        *offered.tensors,
+        value,
+        weight,
+        weight if lengths is None else lengths,
+        context,
+        normaliser,
+        *_counts(query, key, weight),
+        value.shape[-1],
+        asking.room,
+        offered.room,
+        *value.stride(),
+        *band,
+        **_constants(asking, lengths),
+        **_reading(value),
+        num_warps=BLOCKS.forward_warps,
+        num_stages=1,
+    )
+    return context, normaliser
+
+
+def backward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    weight: Tensor,
+    lengths: Tensor | None,
+    band: list[int],
+    context: Tensor,
+    normaliser: Tensor,
+    gradient: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The gradients of query, key, value and v.
+
+    The scores' gradients are worked out for a chunk of queries at a time, as many as `SCRATCH` has room for.
+    """
+    weight, gradient = weight.contiguous(), gradient.contiguous()
+    delta = (gradient.float() * context.float()).sum(-1)
+    asking, offered = _Side.of(query, BLOCKS.queries), _Side.of(key, BLOCKS.keys)
+    across, down = asking.turned(query), offered.turned(key)
+    step = SCRATCH // (8 * asking.rows * offered.room * BLOCKS.queries)
+    step = min(asking.blocks, max(1, step))
+    size = asking.rows * step * BLOCKS.queries * offered.room
+    by_query, by_key = asking.level.new_empty(2, size)
+    found = [torch.zeros(one.shape, device=one.device) for one in (query, key, value)]
+    shares = delta.new_zeros(*query.shape[:2], asking.blocks, query.shape[-1])
+    given = weight, weight if lengths is None else lengths
+    counts, constants = _counts(query, key, weight), _constants(asking, lengths)
+    parts = -(-asking.width // BLOCKS.neurons)
+    for start in range(0, asking.blocks, step):
+        chunk = start, min(step, asking.blocks - start)
+        programs.scores_backward[offered.blocks, offered.rows](
+            *(*asking.tensors, *offered.tensors, value, *given),
+            *(normaliser, gradient, delta, by_query, by_key, found[2]),
+            *(*counts, value.shape[-1], asking.room, offered.room, *value.stride(), *band, *chunk),
+            **constants,
+            **_reading(value),
+            num_warps=BLOCKS.scores_warps,
+            num_stages=1,
+        )
+        for own, other, change, sums, blocks in (
+            (across, down, by_key, found[0], chunk[1]),
+            (down, across, by_query, found[1], down.blocks),
+        ):
+            programs.neurons_backward[blocks, own.rows, parts](
+                *(*own.tensors, *other.tensors, *given, change, sums, shares),
+                *(*counts, own.room, other.room, *band, *chunk),
+                **constants,
+                NEURONS=BLOCKS.neurons,
+                OF_QUERIES=own is across,
+                num_warps=BLOCKS.neurons_warps,
+                num_stages=1,
+            )
+    shared = shares.sum((0, 2)).sum_to_size(weight.shape)
+    asked, offers, read = (
+        sums.to(one.dtype) for sums, one in zip(found, (query, key, value), strict=True)
+    )
+    return asked, offers, read, shared.to(weight.dtype)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """Queries or keys made ready: levels, powers, and how far the levels of each block reach."""
+
+    level: Tensor
+    power: Tensor
+    reach: Tensor
+    block: int
+
+    @classmethod
+    def of(cls, states: Tensor, block: int) -> _Side:
+        """(rows, neurons, positions): a program that walks along neurons finds positions side by side."""
+        (batch, heads, length, width), rows = states.shape, states.shape[:2].numel()
+        shape = rows, rounded(width, 2), rounded(length, block)
+        level, power = states.new_empty(2, *shape, dtype=torch.float32)
+        side = cls(level, power, level.new_empty(rows, shape[2] // block), block)
+        side._fill(states, (level.stride(0), 1, level.stride(1)))
+        return side
+
+    def turned(self, states: Tensor) -> _Side:
+        """The same as (rows, positions, neurons): a program that walks along positions finds neurons so."""
+        level, power = self.level.new_empty(2, self.rows, self.room, self.width)
+        side = _Side(level, power, self.reach, self.block)
+        side._fill(states, level.stride())
+        return side
+
+    @property
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self.level, self.power, self.reach
+
+    @property
+    def rows(self) -> int:
+        return self.reach.shape[0]
+
+    @property
+    def blocks(self) -> int:
+        return self.reach.shape[1]
+
+    @property
+    def room(self) -> int:
+        return self.blocks * self.block
+
+    @property
+    def width(self) -> int:
+        return self.level.numel() // max(1, self.rows * self.room)
+
+    def _fill(self, states: Tensor, strides: tuple[int, ...]) -> None:
+        programs.prepare[self.blocks, self.rows](
+            states,
+            *self.tensors,
+            states.shape[2],
+            states.shape[1],
+            states.shape[3],
+            *states.stride(),
+            *strides,
+            ROOM=self.width,
+            NEURONS=16,
+            BLOCK=self.block,
+        )
+
+
+def _counts(query: Tensor, key: Tensor, weight: Tensor) -> tuple[int, ...]:
+    return query.shape[1], weight.shape[0], query.shape[2], key.shape[2], query.shape[3]
+
+
+def _constants(asking: _Side, lengths: Tensor | None) -> dict[str, Any]:
+    return {
+        "ROOM": asking.width,
+        "BLOCK_Q": BLOCKS.queries,
+        "BLOCK_K": BLOCKS.keys,
+        "PADDED": lengths is not None,
+        "HARDWARE": asking.level.is_cuda and torch.version.hip is None,
+    }
+
+
+def _reading(value: Tensor) -> dict[str, Any]:
+    """Values of float32 are multiplied as such: three products of tf32 make one of float32."""
+    exact = value.dtype == torch.float32
+    return {
+        "VALUES": max(16, programs.triton.next_power_of_2(value.shape[-1])),
+        "PRECISION": "tf32x3" if exact else "tf32",
+    }

@@ -1,0 +1,434 @@
+"""Additive attention on a GPU, in Triton: score, softmax and sum in one pass, and the way back in three.
+
+With x = W q + U k, tanh x = 1 - 2 r and r = 1 / (1 + exp(2 W q) exp(2 U k)). The exponentials are taken once a
+query and once a key, the 1 cancels in softmax, and a/b + c/d = (a d + b c) / (b d): so two neurons of a pair
+ask the special-function unit for one reciprocal, where two tanh would ask it twice.
+
+Shapes: `rows` = batch x heads. Levels are 2 log2(e) W q and 2 log2(e) U k; powers are 2^level.
+"""
+
+from __future__ import annotations
+
+from typing import no_type_check
+
+import triton
+import triton.language as tl
+
+# Two factors 1 + 2^x, x below this, still have a float32 product; x beyond it takes the slower way.
+FARTHEST = tl.constexpr(62.0)
+TO_LEVEL = tl.constexpr(2.8853900817779268)  # 2 log2(e)
+
+
+@triton.jit
+@no_type_check
+def reciprocal(x, HARDWARE: tl.constexpr):
+    """1 / x, on NVIDIA as the one instruction it can be (within 1 unit in the last place)."""
+    if HARDWARE:
+        return tl.inline_asm_elementwise(
+            "rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+        )
+    return 1.0 / x
+
+
+@triton.jit
+@no_type_check
+def keys_of(block, first, before, after, length, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr):
+    """The blocks of keys that a block of queries can see some of."""
+    start = first + block * BLOCK_Q
+    low = tl.maximum(start - before, 0) // BLOCK_K
+    high = tl.maximum(tl.minimum(length, start + BLOCK_Q + after), 0)
+    return low, tl.cdiv(high, BLOCK_K)
+
+
+@triton.jit
+@no_type_check
+def queries_of(block, first, before, after, length, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr):
+    """The blocks of queries that can see some of a block of keys: the same pairs as `keys_of`."""
+    start = block * BLOCK_K
+    low = tl.maximum(start - after - first, 0) // BLOCK_Q
+    high = tl.where(start < length, tl.maximum(start + BLOCK_K + before - first, 0), 0)
+    return low, tl.cdiv(high, BLOCK_Q)
+
+
+@triton.jit
+@no_type_check
+def prepare(
+    states,
+    level,
+    power,
+    reach,
+    length,
+    heads,
+    width,
+    stride_batch,
+    stride_head,
+    stride_position,
+    stride_neuron,
+    out_row,
+    out_position,
+    out_neuron,
+    ROOM: tl.constexpr,
+    NEURONS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Levels and powers of the states, and how far from 0 the levels of each block of positions reach."""
+    block, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    position = block * BLOCK + tl.arange(0, BLOCK)[:, None]
+    source = states + (row // heads) * stride_batch + (row % heads) * stride_head
+    farthest = 0.0
+    for start in range(0, ROOM, NEURONS):
+        neuron = start + tl.arange(0, NEURONS)[None, :]
+        real = (position < length) & (neuron < width)
+        place = position * stride_position + neuron * stride_neuron
+        found = tl.load(source + place, mask=real, other=0.0).to(tl.float32) * TO_LEVEL
+        target = row * out_row + position * out_position + neuron * out_neuron
+        tl.store(level + target, found, mask=neuron < ROOM)
+        tl.store(power + target, tl.exp2(found), mask=neuron < ROOM)
+        farthest = tl.maximum(farthest, tl.max(tl.abs(found)))
+    tl.store(reach + row * tl.num_programs(0) + block, farthest)
+
+
+@triton.jit
+@no_type_check
+def scores(
+    query_level,
+    query_power,
+    key_level,
+    key_power,
+    weight,
+    far,
+    query_stride,
+    key_stride,
+    width,
+    ROOM: tl.constexpr,
+    BLOCK_Q: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    HARDWARE: tl.constexpr,
+):
+    """log2(e) v . (tanh(W q + U k) - 1) for one block of queries and one of keys, a neuron pair at a time."""
+    found = tl.zeros((BLOCK_Q, BLOCK_K), tl.float32)
+    if far:
+        for neuron in range(0, ROOM):
+            own = tl.load(query_level + neuron * query_stride)
+            other = tl.load(key_level + neuron * key_stride)
+            value = tl.load(weight + neuron, mask=neuron < width, other=0.0).to(tl.float32)
+            found += value / (1.0 + tl.exp2(own[:, None] + other[None, :]))
+    else:
+        for neuron in range(0, ROOM, 2):
+            value0 = tl.load(weight + neuron).to(tl.float32)
+            value1 = tl.load(weight + neuron + 1, mask=neuron + 1 < width, other=0.0).to(tl.float32)
+            own0 = tl.load(query_power + neuron * query_stride)
+            own1 = tl.load(query_power + (neuron + 1) * query_stride)
+            other0 = tl.load(key_power + neuron * key_stride)
+            other1 = tl.load(key_power + (neuron + 1) * key_stride)
+            below0 = own0[:, None] * other0[None, :] + 1.0
+            below1 = own1[:, None] * other1[None, :] + 1.0
+            above = value0 * below1 + value1 * below0
+            found += above * reciprocal(below0 * below1, HARDWARE)
+    return found * -TO_LEVEL
+
+
+@triton.jit
+@no_type_check
+def forward(
+    query_level,
+    query_power,
+    query_reach,
+    key_level,
+    key_power,
+    key_reach,
+    value,
+    weight,
+    lengths,
+    context,
+    normaliser,
+    heads,
+    weight_heads,
+    queries,
+    keys,
+    width,
+    value_width,
+    query_room,
+    key_room,
+    value_batch,
+    value_head,
+    value_position,
+    value_neuron,
+    first,
+    before,
+    after,
+    ROOM: tl.constexpr,
+    VALUES: tl.constexpr,
+    BLOCK_Q: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    PADDED: tl.constexpr,
+    HARDWARE: tl.constexpr,
+    PRECISION: tl.constexpr,
+):
+    """The context of one block of queries, and the log2 of what softmax divides by (inf: nothing seen)."""
+    block = tl.num_programs(0) - 1 - tl.program_id(0)  # causal: the longest first
+    row = tl.program_id(1).to(tl.int64)
+    batch, head = row // heads, row % heads
+    at = block * BLOCK_Q + tl.arange(0, BLOCK_Q)
+    out = tl.arange(0, VALUES)
+    length = tl.minimum(tl.load(lengths + batch), keys).to(tl.int32) if PADDED else keys
+    low, high = keys_of(block, first, before, after, length, BLOCK_Q, BLOCK_K)
+    own_reach = tl.load(query_reach + row * tl.num_programs(0) + block)
+    own = row * ROOM * query_room + at
+    weight += (head % weight_heads) * width
+    value += batch * value_batch + head * value_head
+    top = tl.full((BLOCK_Q,), -float("inf"), tl.float32)
+    total = tl.zeros((BLOCK_Q,), tl.float32)
+    found = tl.zeros((BLOCK_Q, VALUES), tl.float32)
+    for other_block in range(low, high):
+        to = other_block * BLOCK_K + tl.arange(0, BLOCK_K)
+        other = row * ROOM * key_room + to
+        far = own_reach + tl.load(key_reach + row * (key_room // BLOCK_K) + other_block) > FARTHEST
+        score = scores(
+            query_level + own,
+            query_power + own,
+            key_level + other,
+            key_power + other,
+            weight,
+            far,
+            query_room,
+            key_room,
+            width,
+            ROOM,
+            BLOCK_Q,
+            BLOCK_K,
+            HARDWARE,
+        )
+        distance = to[None, :] - (first + at)[:, None]
+        seen = (distance >= -before) & (distance <= after) & (to < length)[None, :]
+        score = tl.where(seen, score, -float("inf"))
+        higher = tl.maximum(top, tl.max(score, 1))
+        base = tl.where(higher == -float("inf"), 0.0, higher)
+        share = tl.exp2(score - base[:, None])
+        decay = tl.exp2(top - base)
+        total = total * decay + tl.sum(share, 1)
+        read = tl.load(
+            value + to[:, None] * value_position + out[None, :] * value_neuron,
+            mask=(to < keys)[:, None] & (out < value_width)[None, :],
+            other=0.0,
+        )
+        found = found * decay[:, None]
+        found = tl.dot(share.to(read.dtype), read, found, input_precision=PRECISION)
+        top = higher
+    blind = total == 0.0
+    found = found / tl.where(blind, 1.0, total)[:, None]
+    place = (row * queries + at)[:, None] * value_width + out[None, :]
+    real = (at < queries)[:, None] & (out < value_width)[None, :]
+    tl.store(context + place, found.to(context.dtype.element_ty), mask=real)
+    logarithm = tl.where(blind, float("inf"), top + tl.log2(tl.where(blind, 1.0, total)))
+    tl.store(normaliser + row * query_room + at, logarithm)
+
+
+@triton.jit
+@no_type_check
+def scores_backward(
+    query_level,
+    query_power,
+    query_reach,
+    key_level,
+    key_power,
+    key_reach,
+    value,
+    weight,
+    lengths,
+    normaliser,
+    gradient,
+    delta,
+    down,
+    across,
+    value_gradient,
+    heads,
+    weight_heads,
+    queries,
+    keys,
+    width,
+    value_width,
+    query_room,
+    key_room,
+    value_batch,
+    value_head,
+    value_position,
+    value_neuron,
+    first,
+    before,
+    after,
+    chunk_start,
+    chunk_blocks,
+    ROOM: tl.constexpr,
+    VALUES: tl.constexpr,
+    BLOCK_Q: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    PADDED: tl.constexpr,
+    HARDWARE: tl.constexpr,
+    PRECISION: tl.constexpr,
+):
+    """For one block of keys and a chunk of queries: what the loss asks of each score and of each value.
+
+    d score = p (d p - delta), with p recomputed from `normaliser`. It is written `down` (query, key) and
+    `across` (key, query), so that either reader finds its rows side by side.
+    """
+    block, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    batch, head = row // heads, row % heads
+    to = block * BLOCK_K + tl.arange(0, BLOCK_K)
+    out = tl.arange(0, VALUES)
+    length = tl.minimum(tl.load(lengths + batch), keys).to(tl.int32) if PADDED else keys
+    low, high = queries_of(block, first, before, after, length, BLOCK_Q, BLOCK_K)
+    low, high = tl.maximum(low, chunk_start), tl.minimum(high, chunk_start + chunk_blocks)
+    chunk = chunk_blocks * BLOCK_Q
+    other_reach = tl.load(key_reach + row * tl.num_programs(0) + block)
+    other = row * ROOM * key_room + to
+    weight += (head % weight_heads) * width
+    real = (to < keys)[:, None] & (out < value_width)[None, :]
+    place = to[:, None] * value_position + out[None, :] * value_neuron
+    read = tl.load(value + batch * value_batch + head * value_head + place, mask=real, other=0.0)
+    sums = (row * keys + to)[:, None] * value_width + out[None, :]
+    found = tl.load(value_gradient + sums, mask=real, other=0.0)
+    for own_block in range(low, high):
+        at = own_block * BLOCK_Q + tl.arange(0, BLOCK_Q)
+        own = row * ROOM * query_room + at
+        own_reach = tl.load(query_reach + row * (query_room // BLOCK_Q) + own_block)
+        score = scores(
+            query_level + own,
+            query_power + own,
+            key_level + other,
+            key_power + other,
+            weight,
+            own_reach + other_reach > FARTHEST,
+            query_room,
+            key_room,
+            width,
+            ROOM,
+            BLOCK_Q,
+            BLOCK_K,
+            HARDWARE,
+        )
+        distance = to[None, :] - (first + at)[:, None]
+        seen = (distance >= -before) & (distance <= after) & (to < length)[None, :]
+        shift = tl.load(normaliser + row * query_room + at)
+        share = tl.where(seen, tl.exp2(score - shift[:, None]), 0.0)
+        asked = tl.load(
+            gradient + (row * queries + at)[:, None] * value_width + out[None, :],
+            mask=(at < queries)[:, None] & (out < value_width)[None, :],
+            other=0.0,
+        )
+        found = tl.dot(tl.trans(share).to(asked.dtype), asked, found, input_precision=PRECISION)
+        share_gradient = tl.dot(asked, tl.trans(read).to(asked.dtype), input_precision=PRECISION)
+        less = tl.load(delta + row * queries + at, mask=at < queries, other=0.0)
+        change = share * (share_gradient - less[:, None])
+        line = at - chunk_start * BLOCK_Q
+        tl.store(down + (row * chunk + line)[:, None] * key_room + to[None, :], change)
+        tl.store(across + (row * key_room + to)[None, :] * chunk + line[:, None], change)
+    tl.store(value_gradient + sums, found, mask=real)
+
+
+@triton.jit
+@no_type_check
+def neurons_backward(
+    own_level,
+    own_power,
+    own_reach,
+    other_level,
+    other_power,
+    other_reach,
+    weight,
+    lengths,
+    change,
+    gradient,
+    weight_gradient,
+    heads,
+    weight_heads,
+    queries,
+    keys,
+    width,
+    own_room,
+    other_room,
+    first,
+    before,
+    after,
+    chunk_start,
+    chunk_blocks,
+    ROOM: tl.constexpr,
+    NEURONS: tl.constexpr,
+    BLOCK_Q: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    PADDED: tl.constexpr,
+    OF_QUERIES: tl.constexpr,
+    HARDWARE: tl.constexpr,
+):
+    """What the loss asks of the neurons of one block of queries, or of keys: 4 v_n sum of d score r (1 - r).
+
+    A thread holds some neurons of some positions and walks along the other side, two positions a reciprocal:
+    nothing is summed across threads. For queries also -2 sum of d score r, the share of v.
+    """
+    BLOCK: tl.constexpr = BLOCK_Q if OF_QUERIES else BLOCK_K
+    OTHERS: tl.constexpr = BLOCK_K if OF_QUERIES else BLOCK_Q
+    block, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    batch, head = row // heads, row % heads
+    length = tl.minimum(tl.load(lengths + batch), keys).to(tl.int32) if PADDED else keys
+    skipped = 0
+    if OF_QUERIES:
+        block += chunk_start
+        low, high = keys_of(block, first, before, after, length, BLOCK_Q, BLOCK_K)
+        line = (block - chunk_start) * BLOCK_Q + tl.arange(0, BLOCK)
+        stride, lines = chunk_blocks * BLOCK_Q, other_room
+    else:
+        low, high = queries_of(block, first, before, after, length, BLOCK_Q, BLOCK_K)
+        low, high = tl.maximum(low, chunk_start), tl.minimum(high, chunk_start + chunk_blocks)
+        line = block * BLOCK_K + tl.arange(0, BLOCK)
+        stride, lines, skipped = own_room, chunk_blocks * BLOCK_Q, chunk_start * BLOCK_Q
+    position = block * BLOCK + tl.arange(0, BLOCK)
+    neuron = tl.program_id(2) * NEURONS + tl.arange(0, NEURONS)
+    held = neuron < ROOM
+    own = (row * own_room + position)[:, None] * ROOM + neuron[None, :]
+    power = tl.load(own_power + own, mask=held[None, :], other=0.0)
+    reach = tl.load(own_reach + row * (own_room // BLOCK) + block)
+    sloped = tl.zeros((BLOCK, NEURONS), tl.float32)
+    plain = tl.zeros((BLOCK, NEURONS), tl.float32)
+    for other_block in range(low, high):
+        far = reach + tl.load(other_reach + row * (other_room // OTHERS) + other_block) > FARTHEST
+        start = other_block * OTHERS
+        other = (row * other_room + start) * ROOM + neuron
+        asked = change + (row * lines + start - skipped) * stride + line
+        if far:
+            level = tl.load(own_level + own, mask=held[None, :], other=0.0)
+            for _ in range(0, OTHERS):
+                across = tl.load(other_level + other, mask=held, other=0.0)
+                wanted = tl.load(asked)[:, None]
+                r = 1.0 / (1.0 + tl.exp2(level + across[None, :]))
+                sloped += wanted * (r - r * r)
+                if OF_QUERIES:
+                    plain += wanted * r
+                other += ROOM
+                asked += stride
+        else:
+            for _ in range(0, OTHERS, 2):
+                across0 = tl.load(other_power + other, mask=held, other=0.0)
+                across1 = tl.load(other_power + other + ROOM, mask=held, other=0.0)
+                wanted0 = tl.load(asked)[:, None]
+                wanted1 = tl.load(asked + stride)[:, None]
+                below0 = power * across0[None, :] + 1.0
+                below1 = power * across1[None, :] + 1.0
+                both = reciprocal(below0 * below1, HARDWARE)
+                r0, r1 = below1 * both, below0 * both
+                sloped += wanted0 * (r0 - r0 * r0)
+                sloped += wanted1 * (r1 - r1 * r1)
+                if OF_QUERIES:
+                    plain += wanted0 * r0 + wanted1 * r1
+                other += 2 * ROOM
+                asked += 2 * stride
+    value = tl.load(weight + (head % weight_heads) * width + neuron, mask=neuron < width, other=0.0)
+    count = queries if OF_QUERIES else keys
+    place = (row * count + position)[:, None] * width + neuron[None, :]
+    real = (position < count)[:, None] & (neuron < width)[None, :]
+    sloped = 4.0 * value.to(tl.float32)[None, :] * sloped
+    sloped += tl.load(gradient + place, mask=real, other=0.0)
+    tl.store(gradient + place, sloped, mask=real)
+    if OF_QUERIES:
+        blocks = own_room // BLOCK
+        place = (row * blocks + block) * width + neuron
+        tl.store(weight_gradient + place, -2.0 * tl.sum(plain, 0), mask=neuron < width)
