@@ -13,7 +13,7 @@ from regard.attention.choose import (
     make_score,
 )
 from regard.attention.functional import align, attend
-from regard.attention.heads import Heads
+from regard.attention.heads import Heads, remember_all
 from regard.attention.mask import Both, Causal, Given, GlobalWindow, Mask, Padding, Strided, Window
 from regard.attention.memory import Memory
 from regard.attention.normalise import (
@@ -27,6 +27,7 @@ from regard.attention.normalise import (
     Softmax,
     Sparsemax,
 )
+from regard.attention.packed import Packed, Packing, Segments
 from regard.attention.position import Added, Alibi, Bias, Learned, Rotary, Sinusoidal, sinusoid
 from regard.attention.score import (
     Additive,
@@ -67,6 +68,8 @@ __all__ = [
     "Memory",
     "Normaliser",
     "NormaliserName",
+    "Packed",
+    "Packing",
     "Padding",
     "Proportional",
     "Relu",
@@ -75,6 +78,7 @@ __all__ = [
     "Score",
     "ScoreName",
     "Seen",
+    "Segments",
     "Sigmoid",
     "Sinusoidal",
     "Softmax",
@@ -85,6 +89,7 @@ __all__ = [
     "attend",
     "make_normaliser",
     "make_score",
+    "remember_all",
     "sinusoid",
     "watch",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import final
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -57,7 +59,12 @@ class Heads(nn.Module):
 
     def remember(self, source: States, mask: Mask | Tensor | None = None) -> Memory:
         """What there is to attend to in these states."""
-        return self.attention.remember(*self._keys_and_values(source, 0), mask)
+        return self._remembered(self.key(source), self.value(source), mask)
+
+    def within(self, states: States, mask: Mask | Tensor | None = None) -> States:
+        """What each state reads from all of them: queries, keys and values by one product."""
+        asked, key, value = _projected(states, (self.query, self.key, self.value))
+        return self._answer(asked, self._remembered(key, value, mask))
 
     def room(self, like: Tensor, batch: int, capacity: int, mask: Mask | None = None) -> Memory:
         """An empty cache for positions to come."""
@@ -69,13 +76,15 @@ class Heads(nn.Module):
     def append(self, memory: Memory, source: States) -> Memory:
         """The cache with these states behind what it holds."""
         first = memory.filled or 0
-        key, value = self._keys_and_values(source, first)
+        key, value = self._ready(self.key(source), self.value(source), first)
         return memory.append(self.attention.score.prepare(key, first), value)
 
     def forward(self, query: States, memory: Memory) -> States:
         """What each state reads from the memory."""
-        asked = self._split(self.query(query), self.key_width)
-        asked = self._placed(asked, memory.first, turned=True)
+        return self._answer(self.query(query), memory)
+
+    def _answer(self, asked: Tensor, memory: Memory) -> States:
+        asked = self._placed(self._split(asked, self.key_width), memory.first, turned=True)
         context = self.attention(asked, memory)
         if self.gate is not None:
             context = context * self.gate.view(-1, 1, 1)
@@ -103,9 +112,12 @@ class Heads(nn.Module):
         self.gate = None if self.gate is None else self.gate[chosen]
         self.num_heads = len(heads)
 
-    def _keys_and_values(self, source: Tensor, first: int) -> tuple[Tensor, Tensor]:
-        key = self._split(self.key(source), self.key_width)
-        value = self._split(self.value(source), self.value_width)
+    def _remembered(self, key: Tensor, value: Tensor, mask: Mask | Tensor | None) -> Memory:
+        return self.attention.remember(*self._ready(key, value, 0), mask)
+
+    def _ready(self, key: Tensor, value: Tensor, first: int) -> tuple[Tensor, Tensor]:
+        """Projected keys and values, split into heads and placed."""
+        key, value = self._split(key, self.key_width), self._split(value, self.value_width)
         return self._placed(key, first, turned=True), self._placed(value, first, turned=False)
 
     def _placed(self, states: Tensor, first: int, *, turned: bool) -> Tensor:
@@ -124,6 +136,23 @@ class Heads(nn.Module):
     def _prepared_width(self, like: Tensor) -> int:
         nothing = like.new_zeros(1, self.num_heads, 0, self.key_width)
         return self.attention.score.prepare(nothing).shape[-1]
+
+
+def remember_all(
+    several: Sequence[Heads], source: States, mask: Mask | Tensor | None = None
+) -> tuple[Memory, ...]:
+    """What each of several finds in the same states: all their keys and values by one product."""
+    projections = [projection for heads in several for projection in (heads.key, heads.value)]
+    found = iter(_projected(source, projections))
+    return tuple(heads._remembered(next(found), next(found), mask) for heads in several)
+
+
+def _projected(states: Tensor, projections: Sequence[nn.Linear]) -> tuple[Tensor, ...]:
+    """The states through each of these maps, which lie under one another as one."""
+    weight = torch.cat([projection.weight for projection in projections])
+    biases = [projection.bias for projection in projections if projection.bias is not None]
+    found = F.linear(states, weight, torch.cat(biases) if biases else None)
+    return found.split([projection.out_features for projection in projections], -1)
 
 
 def head_width(width: int, num_heads: int) -> int:

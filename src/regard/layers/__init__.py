@@ -1,7 +1,7 @@
 """What both model families are built from: recurrent cells, norms, feed-forward, embeddings, blocks."""
 
 from regard.layers.block import DecoderBlock, EncoderBlock
-from regard.layers.embedding import Embedding, Frames
+from regard.layers.embedding import Embedding, Frames, narrowed
 from regard.layers.feedforward import Activation, FeedForward
 from regard.layers.norm import LayerNorm, NormForm, NormOrder, Residual
 from regard.layers.recurrent import Cell, CellName, Elman, Gru, Lstm, Recurrent, make_cell
@@ -26,4 +26,5 @@ __all__ = [
     "Residual",
     "Stack",
     "make_cell",
+    "narrowed",
 ]

@@ -27,8 +27,7 @@ class EncoderBlock(nn.Module):
 
     def forward(self, states: States, mask: Mask | None = None) -> States:
         """Each position reads all that the mask allows."""
-        opened = self.attention_residual.open(states)
-        found = self.attention(opened, self.attention.remember(opened, mask))
+        found = self.attention.within(self.attention_residual.open(states), mask)
         states = self.attention_residual.close(states, found)
         found = self.feedforward(self.feedforward_residual.open(states))
         return self.feedforward_residual.close(states, found)
@@ -52,8 +51,7 @@ class DecoderBlock(nn.Module):
 
     def forward(self, states: States, mask: Mask, source: Memory | None) -> States:
         """All positions at once, as in training."""
-        opened = self.attention_residual.open(states)
-        found = self.attention(opened, self.attention.remember(opened, mask))
+        found = self.attention.within(self.attention_residual.open(states), mask)
         return self._rest(self.attention_residual.close(states, found), source)
 
     def step(self, states: States, cache: Memory, source: Memory | None) -> tuple[States, Memory]:

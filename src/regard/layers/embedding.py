@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import final
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention import Added
+from regard.attention import Added, Segments
 from regard.layers.norm import LayerNorm
 
 
@@ -38,15 +39,24 @@ class Embedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, ids: Int[Tensor, "batch length"], first: int = 0
+        self, ids: Int[Tensor, "batch length"], first: int = 0, segments: Segments | None = None
     ) -> Float[Tensor, "batch length width"]:
-        """The states of ids at positions first, first + 1, .."""
+        """The states of ids at positions first, first + 1, .., which begin anew with each segment."""
         states = self.table(ids) * self.scale
-        if self.position is not None:
+        if self.position is not None and segments is not None:
+            table = self.position.table(segments.longest)
+            states = states + table[segments.positions].to(states.dtype)
+        elif self.position is not None:
             states = self.position(states, first)
         if self.norm is not None:
             states = self.norm(states)
         return self.dropout(states)
+
+
+def narrowed(states: Tensor) -> Tensor:
+    """Under autocast, states in its type: what every layer reads and adds to is then half as large."""
+    kind = states.device.type
+    return states.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else states
 
 
 @final

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention import Mask, Padding
-from regard.layers import Embedding, EncoderBlock, Frames, LayerNorm, Recurrent, Stack
+from regard.attention import Mask, Packed, Padding, Segments
+from regard.layers import Embedding, EncoderBlock, Frames, LayerNorm, Recurrent, Stack, narrowed
 
 Source = Int[Tensor, "batch source"] | Float[Tensor, "batch source features"]
 
@@ -19,11 +19,15 @@ Source = Int[Tensor, "batch source"] | Float[Tensor, "batch source features"]
 @final
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """The states of a source, which of them are real, and each recurrent layer's last one."""
+    """The states of a source, which of them are real, and each recurrent layer's last one.
+
+    Packed sources share one row, and `segments` tells them apart.
+    """
 
     states: Float[Tensor, "batch source width"]
     padding: Padding | None = None
     layers: tuple[Float[Tensor, "batch width"], ...] = ()
+    segments: Segments | None = None
 
     @classmethod
     def nothing(cls, batch: int, like: Tensor) -> Encoded:
@@ -102,13 +106,20 @@ class TransformerEncoder(Encoder):
 
     def forward(self, source: Source, padding: Padding | None = None) -> Encoded:
         """One state a word; `mask` bounds how far each may look."""
-        states = self.embed(source, padding)
-        mask = padding if self.mask is None else self.mask & padding
+        return Encoded(self._read(self.embed(source, padding), padding), padding)
+
+    def forward_packed(self, source: Int[Tensor, "1 places"], segments: Segments) -> Encoded:
+        """Many sources in one row, each for itself."""
+        assert isinstance(self.embedding, Embedding), "frames are not packed"
+        states = self.embedding(source, segments=segments)
+        return Encoded(self._read(states, Packed(segments, segments)), segments=segments)
+
+    def _read(self, states: Tensor, real: Mask | None) -> Tensor:
+        mask = real if self.mask is None else self.mask & real
+        states = narrowed(states)
         for block in self.blocks:
             states = block(states, mask)
-        if self.norm is not None:
-            states = self.norm(states)
-        return Encoded(states, padding)
+        return states if self.norm is None else self.norm(states)
 
 
 def padding_of(source: Source, lengths: Tensor | None) -> Padding | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.attention import Packing
 from regard.errors import UsageError
-from regard.models.decoder import Decoder
-from regard.models.encoder import Encoded, Encoder, Source, padding_of
+from regard.models.decoder import Decoder, TokenDecoder
+from regard.models.encoder import Encoded, Encoder, Source, TransformerEncoder, padding_of
 from regard.models.readers import Classifier, Tagger
+from regard.models.transformer_decoder import TransformerDecoder
 
 Reader = Decoder[Any] | Tagger | Classifier
 
@@ -53,6 +55,32 @@ class Model(nn.Module):
         if inputs is None:
             raise UsageError("a decoder is forced along given symbols", where="inputs")
         return self.reader(encoded, inputs)
+
+    def hidden(
+        self,
+        source: Source,
+        lengths: Int[Tensor, " batch"] | None,
+        inputs: Int[Tensor, "batch target"],
+        packing: Packing | None = None,
+    ) -> Float[Tensor, "batch target width"]:
+        """Teacher forcing up to the decoder's last hidden states, which its output layer makes logits."""
+        if packing is None:
+            assert isinstance(self.reader, TokenDecoder)
+            return self.reader.hidden(self.encode(source, lengths), inputs)
+        if not isinstance(self.encoder, TransformerEncoder):
+            raise _not_packed(self.encoder)
+        if not isinstance(self.reader, TransformerDecoder):
+            raise _not_packed(self.reader)
+        encoded = self.encoder.forward_packed(source, packing.source)
+        return self.reader.hidden_packed(encoded, inputs, packing.target)
+
+
+def _not_packed(part: nn.Module | None) -> UsageError:
+    return UsageError(
+        f"packed batches need Transformers on both sides, not a {type(part).__name__}",
+        where="batch.packed",
+        remedy="leave batch.packed = false",
+    )
 
 
 def count_parameters(module: nn.Module) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 
-from regard.attention import Causal, Mask, Memory
-from regard.layers import DecoderBlock, Embedding, LayerNorm, Stack
+from regard.attention import Causal, Mask, Memory, Packed, Segments, remember_all
+from regard.layers import DecoderBlock, Embedding, LayerNorm, Stack, narrowed
 from regard.models.decoder import Inputs, TokenDecoder
 from regard.models.encoder import Encoded
 
@@ -51,7 +53,7 @@ class TransformerDecoder(TokenDecoder[TransformerState]):
         caches = tuple(
             block.attention.room(like, batch, capacity, self.mask) for block in self.blocks
         )
-        return TransformerState(caches, self._sources(encoded), 0)
+        return TransformerState(caches, self._sources(encoded, encoded.padding), 0)
 
     def step(
         self, state: TransformerState, tokens: Int[Tensor, " batch"]
@@ -69,12 +71,28 @@ class TransformerDecoder(TokenDecoder[TransformerState]):
     def hidden(self, encoded: Encoded, inputs: Inputs) -> Float[Tensor, "batch target width"]:
         """All positions at once, each seeing only those before it."""
         states = self.embedding(inputs)
-        for block, source in zip(self.blocks, self._sources(encoded), strict=True):
-            states = block(states, self.mask, source)
+        return self._read(states, self.mask, self._sources(encoded, encoded.padding))
+
+    def hidden_packed(
+        self, encoded: Encoded, inputs: Int[Tensor, "1 places"], segments: Segments
+    ) -> Float[Tensor, "1 places width"]:
+        """The same for many targets in one row, each with its own source."""
+        assert encoded.segments is not None, "packed targets read packed sources"
+        states = self.embedding(inputs, segments=segments)
+        sources = self._sources(encoded, Packed(segments, encoded.segments))
+        return self._read(states, self.mask & Packed(segments, segments), sources)
+
+    def _read(self, states: Tensor, mask: Mask, sources: Sequence[Memory | None]) -> Tensor:
+        states = narrowed(states)
+        for block, source in zip(self.blocks, sources, strict=True):
+            states = block(states, mask, source)
         return states if self.norm is None else self.norm(states)
 
-    def _sources(self, encoded: Encoded) -> tuple[Memory | None, ...]:
-        return tuple(
-            None if block.cross is None else block.cross.remember(encoded.states, encoded.padding)
-            for block in self.blocks
-        )
+    def _sources(self, encoded: Encoded, mask: Mask | None) -> tuple[Memory | None, ...]:
+        """What each layer sees of the source; where blocks are spread over machines, block by block."""
+        cross = [block.cross for block in self.blocks if block.cross is not None]
+        if not cross:
+            return (None,) * len(self.blocks)
+        if isinstance(cross[0].key.weight, DTensor):
+            return tuple(heads.remember(encoded.states, mask) for heads in cross)
+        return remember_all(cross, encoded.states, mask)

@@ -2,7 +2,7 @@
 
 `explicit` forms every score. `fused` hands dot-product scores with softmax to
 `scaled_dot_product_attention`. `flex` uses a structured mask on a GPU without writing it out. `linear`
-never forms scores at all.
+never forms scores at all. `packed` is for sequences that lie end to end in one row.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from regard.attention.kernels import explicit, flex, fused, linear
+from regard.attention.kernels import explicit, flex, fused, linear, packed
 from regard.attention.kernels.explicit import scores
 from regard.attention.mask import Both, Causal, Mask, Padding
 from regard.attention.memory import Memory
@@ -21,13 +21,16 @@ from regard.attention.score import DotScore, FeatureMap
 if TYPE_CHECKING:
     from regard.attention.attention import Attention
 
-__all__ = ["attend", "explicit", "flex", "fused", "linear", "scores"]
+__all__ = ["attend", "explicit", "flex", "fused", "linear", "packed", "scores"]
 
 
 def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
     """The context of each query, by the fastest kernel that is equal to the formula."""
     mask = memory.mask
     mask = mask and mask.reduce(query.shape[2], memory.key.shape[2], memory.first)
+    packing = packed.part_of(mask)
+    if mask is not None and packing is not None:
+        return packed.attend(attention, query, memory, mask, packing)
     plain = attention.bias is None
     dropping = attention.training and attention.dropout > 0  # FlexAttention cannot
     match attention.score, attention.normaliser:

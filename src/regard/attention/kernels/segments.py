@@ -1,0 +1,152 @@
+"""Softmax attention inside each of many short sequences, one GPU program a sequence and head.
+
+A sentence fits on the chip: its queries, keys and values are read once, and so are they for all three
+gradients. Kernels made for long rows would spend most of their time on places that are not there.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.attention.packed import Packed
+
+LONGEST = 512  # beyond, one program a sequence leaves most of the chip idle
+WIDTHS = (16, 32, 64, 128)
+
+Split = Float[Tensor, "1 heads places width"]
+Starts = Int[Tensor, " edges"]
+
+
+def takes(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether the kernel knows these tensors."""
+    widths = {query.shape[-1], key.shape[-1], value.shape[-1]}
+    return query.is_cuda and len(widths) == 1 and widths.issubset(WIDTHS) and _has_triton()
+
+
+@cache
+def _has_triton() -> bool:
+    return find_spec("triton") is not None
+
+
+def attend(
+    query: Split, key: Split, value: Split, packing: Packed, causal: bool, scale: float
+) -> Split:
+    """softmax(q k^T scale) v for each sequence; places of no sequence get 0."""
+    found, _ = _attend(
+        query, key, value, packing.queries.starts, packing.keys.starts, causal, scale
+    )
+    return found.transpose(0, 1).unsqueeze(0)
+
+
+@torch.library.custom_op(
+    "regard::segments",
+    mutates_args=(),
+    schema="(Tensor query, Tensor key, Tensor value, Tensor query_starts, Tensor key_starts, "
+    "bool causal, float scale) -> (Tensor, Tensor)",
+)
+def _attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    query_starts: Tensor,
+    key_starts: Tensor,
+    causal: bool,
+    scale: float,
+) -> tuple[Tensor, Tensor]:
+    """The context (place, heads, width), and the log of each query's sum of exponentials, in base 2."""
+    from regard.attention.kernels import segments_triton
+
+    return segments_triton.forward(query, key, value, query_starts, key_starts, causal, scale)
+
+
+@_attend.register_fake
+def _attend_shapes(
+    query: Tensor,
+    key: Tensor,  # noqa: ARG001
+    value: Tensor,  # noqa: ARG001
+    query_starts: Tensor,  # noqa: ARG001
+    key_starts: Tensor,  # noqa: ARG001
+    causal: bool,  # noqa: ARG001
+    scale: float,  # noqa: ARG001
+) -> tuple[Tensor, Tensor]:
+    _, heads, places, width = query.shape
+    return query.new_empty(places, heads, width), query.new_empty(
+        heads, places, dtype=torch.float32
+    )
+
+
+@torch.library.custom_op(
+    "regard::segments_backward",
+    mutates_args=(),
+    schema="(Tensor gradient, Tensor query, Tensor key, Tensor value, Tensor context, "
+    "Tensor log_sums, Tensor query_starts, Tensor key_starts, bool causal, float scale) "
+    "-> (Tensor, Tensor, Tensor)",
+)
+def _gradients(
+    gradient: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    context: Tensor,
+    log_sums: Tensor,
+    query_starts: Tensor,
+    key_starts: Tensor,
+    causal: bool,
+    scale: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What queries, keys and values should have been, each (place, heads, width)."""
+    from regard.attention.kernels import segments_triton
+
+    return segments_triton.backward(
+        gradient, query, key, value, context, log_sums, query_starts, key_starts, causal, scale
+    )
+
+
+@_gradients.register_fake
+def _gradients_shapes(
+    gradient: Tensor,  # noqa: ARG001
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    context: Tensor,  # noqa: ARG001
+    log_sums: Tensor,  # noqa: ARG001
+    query_starts: Tensor,  # noqa: ARG001
+    key_starts: Tensor,  # noqa: ARG001
+    causal: bool,  # noqa: ARG001
+    scale: float,  # noqa: ARG001
+) -> tuple[Tensor, Tensor, Tensor]:
+    of_query, of_key, of_value = (
+        tensor.new_empty(tensor.shape[2], tensor.shape[1], tensor.shape[3])
+        for tensor in (query, key, value)
+    )
+    return of_query, of_key, of_value
+
+
+def _remember(ctx, inputs, output) -> None:  # type: ignore[no-untyped-def]
+    query, key, value, query_starts, key_starts, ctx.causal, ctx.scale = inputs
+    ctx.save_for_backward(query, key, value, *output, query_starts, key_starts)
+
+
+def _backward(ctx, gradient, _of_log_sums):  # type: ignore[no-untyped-def]
+    query, key, value, context, log_sums, query_starts, key_starts = ctx.saved_tensors
+    found = _gradients(
+        gradient.contiguous(),
+        query,
+        key,
+        value,
+        context,
+        log_sums,
+        query_starts,
+        key_starts,
+        ctx.causal,
+        ctx.scale,
+    )
+    return *(one.transpose(0, 1).unsqueeze(0) for one in found), None, None, None, None
+
+
+_attend.register_autograd(_backward, setup_context=_remember)
