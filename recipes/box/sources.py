@@ -1,0 +1,64 @@
+"""Where the bitext comes from, under which licence, and whether a model that ships may learn from it.
+
+A source stays out when its licence forbids commercial use, is for research only, or is not known well
+enough to say. `human` is false where a machine made the translation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Source:
+    """One value of the bitext's third column."""
+
+    kind: str
+    licence: str
+    ships: bool
+    human: bool = True
+
+
+SOFTWARE = ("gettext", "msdotnet", "msdyn", "msgraph", "msm365", "mssmb", "mswin32", "pydocs")
+EVERYDAY = ("tatoeba",)
+
+_MICROSOFT = Source("software documentation", "CC BY 4.0", True)
+_SUBTITLES = Source("film dialogue", "research; subtitles of unknown owners", False)
+_NEWS = Source("news of a shared task", "research", False)
+
+SOURCES = {
+    "europarl": Source("parliament", "European Parliament: reuse with the source named", True),
+    "gettext": Source("software messages", "free software, each project's own", True),
+    "tatoeba": Source("everyday sentences", "CC BY 2.0 FR", True),
+    "msdotnet": _MICROSOFT,
+    "msdyn": _MICROSOFT,
+    "msgraph": _MICROSOFT,
+    "msm365": _MICROSOFT,
+    "mssmb": _MICROSOFT,
+    "mswin32": _MICROSOFT,
+    "awsnpm": Source("fiction, news, dialogue", "MIT", True, human=False),
+    "ddtp": Source("package descriptions", "free software, each package's own", True),
+    "helpdocs": Source("manuals", "free documentation, each manual's own", True),
+    "pydocs": Source("the Python manual", "PSF and CC0", True),
+    "ntrex": Source("news", "CC BY-SA 4.0", True),
+    "flores-dev": Source("encyclopedia", "CC BY-SA 4.0", True),
+    "ctxpro-opensubs": _SUBTITLES,
+    "opensubs-contrastive": _SUBTITLES,
+    "diabla": Source("chat", "CC BY-NC-SA", False),
+    "multi30k": Source("picture captions", "non-commercial", False),
+    "iwslt-ted": Source("talks", "CC BY-NC-ND", False),
+    "mlqe-pe": Source("encyclopedia, post-edited", "research; mixed", False),
+    "newsdev": _NEWS,
+    "bilinguator-books": Source("books", "not stated; some translations are recent", False),
+    "storybook": Source("children's stories", "CC BY and CC BY-NC, mixed", False),
+    "quran": Source("scripture", "not stated; modern translations", False),
+    "atmt-enfr": Source("everyday sentences of a course", "not stated", False),
+    "ratp": Source("telephone calls", "not stated", False),
+}
+
+
+def source(name: str) -> Source:
+    """What is known of a source; one that is not in the table does not ship."""
+    if name.startswith("wmt-"):
+        return _NEWS
+    return SOURCES.get(name, Source("unknown", "unknown", False))
