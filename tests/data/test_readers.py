@@ -16,30 +16,13 @@ from regard.data.example import Labelled, Line, Pair, Pointed, Tagged
 from regard.data.readers import splits, understand
 from regard.data.tally import Tally
 from regard.errors import DataError, RegardError, UsageError
+from tests.data.kit import read, written
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     """Paths in messages are then as short as a person types them."""
     monkeypatch.chdir(tmp_path)
-
-
-def written(name: str, content: str | bytes) -> Path:
-    path = Path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
-def read(*paths: Path, task=None, **policy):
-    """The description, the examples and the tally."""
-    source = understand(paths, task, **policy)
-    tally = Tally()
-    examples = list(source.examples(tally))
-    assert list(source.examples()) == examples, "a source can be read again"
-    assert source.count() == len(examples) == tally.kept
-    assert all(isinstance(example, source.kind) for example in examples)
-    return source.description, examples, tally
 
 
 ENGLISH = "A dog.\nTwo cats.\nThree men.\n"
@@ -477,7 +460,7 @@ def test_tmx_entities_are_refused_before_they_unpack():
     assert str(caught.value) == (
         "the file declares the entity 'a', which could unpack to anything\n"
         "bomb.tmx:1\n"
-        "export the translation memory without a DTD"
+        "export it again without a DTD"
     )
     with pytest.raises(DataError, match=r"this is not well-formed XML: mismatched tag\nbad.tmx:1"):
         read(written("bad.tmx", "<tmx><body></tmx>"))
@@ -605,7 +588,7 @@ def test_wrong_arguments():
 
 @pytest.mark.parametrize(
     ("start", "name"),
-    [(b"PAR1", "a Parquet file"), (b"PK\x03\x04", "a zip archive (or an office document)")],
+    [(b"%PDF-1.4", "a PDF document"), (b"PK\x03\x04", "a zip archive (or an office document)")],
 )
 def test_foreign_files_are_named(start, name):
     with pytest.raises(DataError) as caught:
@@ -695,7 +678,9 @@ def test_six_lines_are_six_examples_everywhere(name, spelling):
 PIECES = ["\t", "\n", "\n\n", " ", "a", "B-X", '"', ",", ";", "{", "}", '{"src": "a", "tgt": "b"}\n',
           "__label__x y\n", "IN: a OUT: b\n", "1\ta\tb\tX\t_\t_\t_\t_\t_\t_\n", "#, fuzzy\n", 'msgid "',
           'msgstr "', "\\", "<tu>", "</tu>", "<seg>", "\r", "\0", "\ud7ff", "\u2028", "-DOCSTART-",
-          "src,tgt\n", "en\tde\n"]  # fmt: skip
+          "src,tgt\n", "en\tde\n", "<xliff>", "<file>", "<segment>", "<source>", "<target>", "</target>",
+          "</source>", "</segment>", "1\n00:00:01,000 --> 00:00:02,500\n", "00:00:02,000 --> ", "PAR1",
+          "ARROW1\0\0", "<?xml version='1.0'?>"]  # fmt: skip
 NAMES = [
     "a.txt",
     "a.tsv",
@@ -706,6 +691,10 @@ NAMES = [
     "a.conll",
     "a.po",
     "a.tmx",
+    "a.xlf",
+    "a.srt",
+    "a.parquet",
+    "a.arrow",
     "a.gz",
 ]
 

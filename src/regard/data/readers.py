@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import final, get_args
 
 from regard.data.example import NOUN_OF, TaskName
+from regard.data.formats.columnar import is_columnar
 from regard.data.formats.folder import labelled_files, labelled_folders, listed, readable
 from regard.data.formats.format import Format
 from regard.data.lines import OnBadUtf8
@@ -97,7 +98,8 @@ def _folder_parts(folder: Path, role: str, task: TaskName | None) -> tuple[Forma
     named = _named(folder, role)
     if len(named) == 1 and named[0].is_dir():
         return _folder_parts(named[0], role, task)
-    if len(named) > 2 or len({path.is_dir() for path in named}) > 1:
+    parts_of_one = all(map(is_columnar, named))
+    if (len(named) > 2 and not parts_of_one) or len({path.is_dir() for path in named}) > 1:
         names = ", ".join(path.name for path in named)
         raise DataError(
             f"the folder holds {len(named)} files to {role} with: {names}",
@@ -106,6 +108,9 @@ def _folder_parts(folder: Path, role: str, task: TaskName | None) -> tuple[Forma
         )
     if named:
         return _parts(by_habit(named), task)
+    shards = [path for path in listed(folder) if is_columnar(path)]
+    if shards:
+        return _parts(shards, task)
     whole = labelled_folders(folder) or (labelled_files(folder) if task == "classify" else None)
     if whole is not None:
         return (agree(whole, task),)
@@ -128,6 +133,8 @@ def _named(folder: Path, role: str) -> list[Path]:
         for path in readable(folder)
         if set(path.name.lower().translate(parted).split(".")) & set(words)
     ]
+    if not below and not files and (folder / "data").is_dir():  # as on the Hugging Face hub
+        return _named(folder / "data", role)
     return below or files
 
 

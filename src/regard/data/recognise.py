@@ -9,6 +9,7 @@ from pathlib import Path
 
 from regard.data.compressed import bare_name, opened
 from regard.data.example import KIND_OF, NOUN_OF, TASK_OF, Kind, Labelled, Pair, Tagged, TaskName
+from regard.data.formats.columnar import columnar, style_of
 from regard.data.formats.conll import Conll, looks_tagged, looks_universal
 from regard.data.formats.format import Format
 from regard.data.formats.gettext import Gettext
@@ -25,45 +26,60 @@ from regard.data.formats.naming import (
     roles,
 )
 from regard.data.formats.parallel import Parallel
+from regard.data.formats.subtitle import PairedSubtitles, Subtitles, looks_timed
 from regard.data.formats.table import Table, label_column, rows_of, separator_of
+from regard.data.formats.tmx import Tmx
+from regard.data.formats.xliff import xliff
 from regard.data.lines import read_lines
 from regard.errors import DataError
 
 HEAD_LINES = 200
 FOREIGN = {
-    b"PAR1": "a Parquet file",
     b"PK\x03\x04": "a zip archive (or an office document)",
     b"%PDF": "a PDF document",
     b"BZh": "compressed with bzip2",
     b"SQLite": "a database",
     b"\x93NUMPY": "a NumPy array",
-    b"ARROW1": "an Arrow file",
 }
 STRUCTURED = frozenset(
-    {".tsv", ".tab", ".csv", ".json", ".jsonl", ".ndjson", ".conllu", ".conll", ".po", ".tmx"}
-)
+    {".tsv", ".tab", ".csv", ".json", ".jsonl", ".ndjson", ".conllu", ".conll", ".po", ".tmx", ".xlf",
+     ".xliff", ".parquet", ".arrow"}
+)  # fmt: skip
 PART = re.compile(r"[^._\-]+")
+# Behind the declaration, comments and a document type, which have no letter after their "<".
+ROOT = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<[?!][^>]*>\s*)*<(?:[a-z]+:)?(tmx|xliff)\b", re.IGNORECASE
+)
 FIRST_SIDE = SOURCE | TEXT | WORDS | {"in", "texts", "sentences"}
 SECOND_SIDE = TARGET | LABEL | TAGS | {"out"}
 
 
 def recognise(path: Path, task: TaskName | None) -> Format:
     """The format of one file that holds whole examples."""
-    refuse_foreign(path)
+    with opened(path) as stream:
+        start = stream.peek(1024)[:1024]
+    style = style_of(start)
+    if style is not None:
+        return columnar(path, style, task)
+    refuse_foreign(start, path)
     suffix = Path(bare_name(path)).suffix.lower()
-    if suffix == ".tmx":
-        from regard.data.formats.tmx import Tmx
-
+    if suffix == ".tmx" or _root(start) == "tmx":
         return Tmx(path)
+    if suffix in (".xlf", ".xliff") or _root(start) == "xliff":
+        return xliff(path)
     head = head_of(path)
+    if suffix == ".srt" or looks_timed(head):
+        return Subtitles(path)
     return _by_content(path, suffix, head, task)
 
 
-def parallel(first: Path, second: Path, task: TaskName | None) -> Parallel:
+def parallel(first: Path, second: Path, task: TaskName | None) -> Parallel | PairedSubtitles:
     """Two files side by side: which is which by name, else in the order given."""
     kind = KIND_OF[task] if task in ("tag", "classify") else Pair
     sides = (_role(first), _role(second))
     swapped = sides in (("second", "first"), ("second", ""), ("", "first"))
+    if kind is Pair and looks_timed(head_of(first)) and looks_timed(head_of(second)):
+        return PairedSubtitles(second, first) if swapped else PairedSubtitles(first, second)
     if kind is Labelled and sides == ("", ""):
         swapped = label_column(list(zip(head_of(first), head_of(second), strict=False))) == 0
     return Parallel(second, first, kind) if swapped else Parallel(first, second, kind)
@@ -87,8 +103,10 @@ def go_together(first: Path, second: Path) -> bool:
 
 
 def plain(path: Path) -> bool:
-    """Whether a file is plain text, so that it can only be one side of something."""
+    """Whether a file is plain text or subtitles, so that it can only be one side of something."""
     recognised = recognise(path, None)
+    if isinstance(recognised, Subtitles):
+        return True
     return isinstance(recognised, Lined) and recognised.style == "plain text"
 
 
@@ -101,10 +119,8 @@ def head_of(path: Path) -> list[str]:
     return head
 
 
-def refuse_foreign(path: Path) -> None:
+def refuse_foreign(start: bytes, path: Path) -> None:
     """Name the formats people bring that are not text."""
-    with opened(path) as stream:
-        start = stream.peek(8)[:8]
     name = next((name for magic, name in FOREIGN.items() if start.startswith(magic)), None)
     if name is not None:
         raise DataError(
@@ -151,6 +167,12 @@ def _by_content(path: Path, suffix: str, head: list[str], task: TaskName | None)
     if suffix in (".csv", ".tsv", ".tab") or all("\t" in text for text in texts):
         return _table(path, separator_of(texts) if suffix == ".csv" else "\t", texts, task)
     return Lined(path)
+
+
+def _root(start: bytes) -> str:
+    """The first element of what begins as XML does."""
+    found = ROOT.match(start)
+    return found[1].decode().lower() if found else ""
 
 
 def _table(path: Path, separator: str, texts: Sequence[str], task: TaskName | None) -> Format:

@@ -1,0 +1,26 @@
+"""Files written and read back, with what every reading promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from regard.data.readers import understand
+from regard.data.tally import Tally
+
+
+def written(name: str, content: str | bytes) -> Path:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def read(*paths: Path, task=None, **policy):
+    """The description, the examples and the tally."""
+    source = understand(paths, task, **policy)
+    tally = Tally()
+    examples = list(source.examples(tally))
+    assert list(source.examples()) == examples, "a source can be read again"
+    assert source.count() == len(examples) == tally.kept
+    assert all(isinstance(example, source.kind) for example in examples)
+    return source.description, examples, tally
