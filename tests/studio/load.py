@@ -210,9 +210,7 @@ def main() -> None:
         folder = kinds.make(Path(place) / options.kind, options.kind)
         with server(folder, folder=Path(place)) as one:
             seen = asyncio.run(
-                whole(
-                    one, options.kind, clients, options.seconds, options.pause, options.soak
-                )
+                whole(one, options.kind, clients, options.seconds, options.pause, options.soak)
             )
             code = one.stop()
             print(f"  left with {code}, log {one.log.read_text()!r}")

@@ -142,3 +142,29 @@ def test_a_model_stops_in_the_middle_of_a_decode(make, runs):
         time.sleep(0.1)
         assert len(calls) == stopped, "it decodes on for nobody"
         assert studio.queue.inside == 0
+
+
+def test_who_finds_no_place_is_told_before_a_byte_is_read(make, runs):
+    """S1: not parsed, not waited for, no model touched; strangers are turned away before that."""
+    studio = make([runs["rnn"]])
+    app, found = create_app(studio), []
+
+    async def receive():
+        raise AssertionError("the body was read")
+
+    async def send(message):
+        found.append(message)
+
+    def scope(path, host=b"127.0.0.1"):
+        headers = [(b"host", host), (b"content-type", b"application/json")]
+        own = {"type": "http", "method": "POST", "path": path, "query_string": b""}
+        return {**own, "headers": headers, "http_version": "1.1", "client": None, "server": None}
+
+    studio.queue.inside = studio.limits.queue + 1
+    for path in ("/api/trace", "/api/lessons/soft-table"):
+        asyncio.run(app(scope(path), receive, send))
+        start, _body = found[-2:]
+        assert start["status"] == 429
+        assert dict(start["headers"])[b"retry-after"].isdigit()
+    asyncio.run(app(scope("/api/trace", b"evil.example"), receive, send))
+    assert found[-2]["status"] == 421

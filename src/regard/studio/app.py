@@ -69,7 +69,7 @@ def create_app(studio: Studio) -> FastAPI:
         Guard,
         settings=studio.settings,
         draining=lambda: studio.draining,
-        admit=lambda: studio.queue.admit(),
+        admit=studio.queue.admit,
     )
     app.add_middleware(Counted, studio=studio)
     return app

@@ -53,14 +53,11 @@ class Shelf:
     @property
     def names(self) -> tuple[str, ...]:
         """All runs that have a folder with settings in it, or a model in memory."""
-        with self._guard:
-            kept = set(self._loaded)
-        known = self._folders.items()
-        return tuple(name for name, path in known if name in kept or _is_run(path))
+        return tuple(name for name in self._folders if self._is_there(name))
 
     def folder(self, name: str) -> Path:
         """Where a run lies; only names of the list can be asked for."""
-        if name not in self._folders or name not in self.names:
+        if name not in self._folders or not self._is_there(name):
             known = self.names
             remedy = nearest(name, known) if known else "start with a run: regard studio RUN"
             raise Refusal(404, "there is no run of this name", "run", remedy)
@@ -130,6 +127,9 @@ class Shelf:
             self._told[name] = known
         return {"name": name, **known[1], "live": is_live(folder)}
 
+    def _is_there(self, name: str) -> bool:
+        return name in self._loaded or (self._folders[name] / "config.toml").is_file()
+
     def _describe(self, name: str) -> dict[str, Any]:
         try:
             settings = self.settings(name)
@@ -153,10 +153,6 @@ def is_live(folder: Path) -> bool:
         return not Holder(**content).gone()
     except (OSError, ValueError, TypeError):
         return False
-
-
-def _is_run(folder: Path) -> bool:
-    return (folder / "config.toml").is_file()
 
 
 def _stamp(path: Path) -> Stamp | None:

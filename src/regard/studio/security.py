@@ -90,7 +90,7 @@ class Guard:
             if self.draining() and scope["path"] not in _ALWAYS:
                 raise Refusal(503, "the studio is stopping", headers={"connection": "close"})
             if scope["method"] in _WRITES and scope["path"].startswith(_WORK):
-                self.admit()  # a refusal waits for no body, and no body for a refusal
+                self.admit()  # a refusal waits for no body
             body = await read_body(headers, receive, self.settings.limits)
             if scope["method"] in _WRITES:
                 check_json(headers, body, self.settings.limits)
