@@ -9,6 +9,7 @@ shape, and the batches of a window are shuffled again. All of it is a pure funct
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
@@ -28,7 +29,8 @@ class BatchSettings(Settings):
     """How rows are put together. `tokens` counts padded places on the longer of the two sides.
 
     So a batch holds at most `tokens` source places and at most `tokens` target places, and the
-    number means the same for a model that has only one side.
+    number means the same for a model that has only one side. With `packed`, rows lie end to end
+    instead of side by side: one shape for all batches, and almost no padding.
     """
 
     tokens: int = Field(default=4096, ge=1)
@@ -36,6 +38,7 @@ class BatchSettings(Settings):
     sentences: int | None = Field(default=None, ge=1)
     buckets: int = Field(default=64, ge=1, le=1024)
     window: int = Field(default=262_144, ge=1)
+    packed: bool = False
 
     @field_validator("max_length")
     @classmethod
@@ -66,16 +69,21 @@ class Shape:
 @final
 @dataclass(frozen=True, eq=False)
 class BatchRows:
-    """Some rows of one padded shape. No rows at all is a rank's turn to wait for the others."""
+    """Some rows of one padded shape. No rows at all is a rank's turn to wait for the others.
+
+    Packed rows share the two lengths, which have room for `packed` rows.
+    """
 
     rows: Int[np.ndarray, " rows"]
     source_length: int
     target_length: int
+    packed: int = 0
 
     @property
     def tokens(self) -> int:
         """Padded places on the longer side: what the budget counts."""
-        return len(self.rows) * max(self.source_length, self.target_length)
+        longer = max(self.source_length, self.target_length)
+        return longer if self.packed else len(self.rows) * longer
 
     def split(self, tokens: int) -> tuple[BatchRows, ...]:
         """The same rows in order, in pieces of at most `tokens` (but never less than one row)."""
@@ -86,9 +94,55 @@ class BatchRows:
         )
 
 
+class Plan(ABC):
+    """The batches of a corpus, epoch by epoch, each a pure function of the lengths and the seed."""
+
+    seed: int
+    count: int  # rows of the corpus
+    windows: int  # parts of an epoch that are shuffled and batched one after the other
+    shapes: tuple[Shape, ...]
+
+    @property
+    @abstractmethod
+    def skipped(self) -> int:
+        """How many rows are longer than `max_length` on a side, and so in no batch."""
+
+    @property
+    @abstractmethod
+    def waste(self) -> float:
+        """The share of places that hold padding."""
+
+    @abstractmethod
+    def batches(self, window: int, epoch: int) -> list[BatchRows]:
+        """The batches of one window, as they were formed; an epoch shuffles them."""
+
+    @abstractmethod
+    def batches_in(self, window: int, epoch: int) -> int:
+        """How many batches a window has."""
+
+    def epoch(self, number: int) -> EpochPlan:
+        """The batches of one pass over the corpus."""
+        return EpochPlan(self, number)
+
+    def shuffled(self, window: int, epoch: int) -> Int[np.ndarray, " rows"]:
+        """The rows of one window of an epoch."""
+        start = self.count * window // self.windows
+        stop = self.count * (window + 1) // self.windows
+        return permuted(np.arange(start, stop), self.count, self.seed, epoch)
+
+
+def none_left(count: int, max_length: int) -> DataError:
+    """No row fits."""
+    return DataError(
+        f"0 of {count} rows left: {count} are longer than {max_length}",
+        where="max_length",
+        remedy="raise max_length, or look at the data: are there any line breaks?",
+    )
+
+
 @final
-class Plan:
-    """The batches of a corpus, epoch by epoch. Lengths are what the model sees, specials counted.
+class PaddedPlan(Plan):
+    """Rows side by side, filled up to one of a few shapes. Lengths are what the model sees, specials counted.
 
     `target` is None where a row has one side only (tags, labels, plain lines).
     """
@@ -109,11 +163,7 @@ class Plan:
         self._fitted = Shapes(source, target, settings.max_length, settings.buckets, charge)
         self.shapes = tuple(Shape(*pair, rows=self._full(max(pair))) for pair in self._fitted.pairs)
         if self.skipped == self.count:
-            raise DataError(
-                f"0 of {self.count} rows left: {self.skipped} are longer than {settings.max_length}",
-                where="max_length",
-                remedy="raise max_length, or look at the data: are there any line breaks?",
-            )
+            raise none_left(self.count, settings.max_length)
 
     @property
     def skipped(self) -> int:
@@ -125,17 +175,28 @@ class Plan:
         """The share of places that hold padding; a row's shape is its own, so it never changes."""
         return self._fitted.waste
 
-    def epoch(self, number: int) -> EpochPlan:
-        """The batches of one pass over the corpus."""
-        return EpochPlan(self, number)
+    def batches(self, window: int, epoch: int) -> list[BatchRows]:
+        """Rows of one shape, as many as fit."""
+        rows, shape = self._window(window, epoch)
+        rows = rows[np.argsort(shape, kind="stable")]
+        ends = np.bincount(shape, minlength=len(self.shapes)).cumsum().tolist()
+        return [
+            BatchRows(rows[begin : min(begin + kind.rows, end)], kind.source, kind.target)
+            for kind, start, end in zip(self.shapes, [0, *ends], ends, strict=False)
+            for begin in range(start, end, kind.rows)
+        ]
 
-    def window(
-        self, number: int, epoch: int
+    def batches_in(self, window: int, epoch: int) -> int:
+        """Counted by shape, without forming them."""
+        rows = np.bincount(self._window(window, epoch)[1], minlength=len(self.shapes))
+        full = np.array([kind.rows for kind in self.shapes])
+        return int((-(-rows // full)).sum())
+
+    def _window(
+        self, window: int, epoch: int
     ) -> tuple[Int[np.ndarray, " kept"], Int[np.ndarray, " kept"]]:
         """The rows of one window in shuffled order, and the number of each row's shape."""
-        start = self.count * number // self.windows
-        stop = self.count * (number + 1) // self.windows
-        rows = permuted(np.arange(start, stop), self.count, self.seed, epoch)
+        rows = self.shuffled(window, epoch)
         shape = self._fitted.of(rows)
         kept = shape >= 0
         return rows[kept], shape[kept]
@@ -187,14 +248,7 @@ class EpochPlan:
             yield BatchRows(np.empty(0, np.int64), smallest.source, smallest.target)
 
     def _window(self, window: int) -> list[BatchRows]:
-        rows, shape = self._plan.window(window, self._number)
-        rows = rows[np.argsort(shape, kind="stable")]
-        ends = np.bincount(shape, minlength=len(self._plan.shapes)).cumsum().tolist()
-        batches = [
-            BatchRows(rows[begin : min(begin + kind.rows, end)], kind.source, kind.target)
-            for kind, start, end in zip(self._plan.shapes, [0, *ends], ends, strict=False)
-            for begin in range(start, end, kind.rows)
-        ]
+        batches = self._plan.batches(window, self._number)
         if not batches:
             return []
         numbers = np.arange(len(batches))
@@ -203,8 +257,5 @@ class EpochPlan:
 
     def _count(self, window: int) -> int:
         for number in range(len(self._counts), window + 1):
-            shape = self._plan.window(number, self._number)[1]
-            rows = np.bincount(shape, minlength=len(self._plan.shapes))
-            full = np.array([kind.rows for kind in self._plan.shapes])
-            self._counts.append(int((-(-rows // full)).sum()))
+            self._counts.append(self._plan.batches_in(number, self._number))
         return self._counts[window]

@@ -78,7 +78,7 @@ def parallel(first: Path, second: Path, task: TaskName | None) -> Parallel | Pai
     kind = KIND_OF[task] if task in ("tag", "classify") else Pair
     sides = (_role(first), _role(second))
     swapped = sides in (("second", "first"), ("second", ""), ("", "first"))
-    if kind is Pair and looks_timed(head_of(first)) and looks_timed(head_of(second)):
+    if kind is Pair and looks_timed(_first_lines(first)) and looks_timed(_first_lines(second)):
         return PairedSubtitles(second, first) if swapped else PairedSubtitles(first, second)
     if kind is Labelled and sides == ("", ""):
         swapped = label_column(list(zip(head_of(first), head_of(second), strict=False))) == 0
@@ -111,12 +111,17 @@ def plain(path: Path) -> bool:
 
 
 def head_of(path: Path) -> list[str]:
-    """The first lines; those with a fault are left to the reading itself."""
-    lines = islice(read_lines(path, on_bad_utf8="skip"), HEAD_LINES)
-    head = [line.text for line in lines if not line.fault]
+    """The first lines of a file that has some."""
+    head = _first_lines(path)
     if not any(text.strip() for text in head):
         raise DataError("the file is empty", where=str(path))
     return head
+
+
+def _first_lines(path: Path) -> list[str]:
+    """Those with a fault are left to the reading itself."""
+    lines = islice(read_lines(path, on_bad_utf8="skip"), HEAD_LINES)
+    return [line.text for line in lines if not line.fault]
 
 
 def refuse_foreign(start: bytes, path: Path) -> None:
