@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { csv, neutral } from "../src/pure/csv";
 import { matrixOf } from "../src/pure/matrix";
-import { escaped, heatMapSvg } from "../src/pure/svg";
+import { escaped, framed, svgOf } from "../src/pure/drawing";
+import { heatDrawing } from "../src/pure/heat";
+import { standalone } from "../src/pure/standalone";
 import { quoted, tracePython } from "../src/state/python";
 
 describe("a table that leaves", () => {
@@ -21,14 +23,52 @@ describe("a table that leaves", () => {
 
 describe("a drawing that leaves", () => {
   const hostile = ["</text><script>alert(1)</script>", "\u0000\"'&", "<img onerror=x>"];
+  const inks = { ink: "rgb(1, 2, 3)", paper: "white", soft: "grey" };
+  const drawing = heatDrawing(
+    { matrix: matrixOf([[0.1, 0.2, 0.7]]), rows: [hostile[0]!], columns: hostile },
+    () => "data:,",
+  );
+  const svg = svgOf(framed(drawing, hostile[0]!, [hostile[2]!]), inks);
+
   it("holds tokens as text alone", () => {
-    const text = heatMapSvg(matrixOf([[0.1, 0.2, 0.7]]), [hostile[0]!], hostile, "weights");
-    const found = new DOMParser().parseFromString(text, "image/svg+xml");
+    const found = new DOMParser().parseFromString(svg, "image/svg+xml");
     expect(found.querySelector("parsererror")).toBeNull();
     expect(found.querySelectorAll("script, img").length).toBe(0);
-    expect(found.querySelector("text")!.textContent).toBe(hostile[0]);
+    expect(found.documentElement.textContent).toContain(hostile[0]);
+    expect(found.documentElement.textContent).toContain("rows: query, columns: key");
   });
-  it("escapes each mark once", () => expect(escaped("<&>")).toBe("&lt;&amp;&gt;"));
+  it("brings its colours", () => {
+    expect(svg).not.toContain("var(");
+    expect(svg).toContain('fill="rgb(1, 2, 3)"');
+  });
+  it("escapes each mark once, and half a letter not at all", () => {
+    expect(escaped("<&>")).toBe("&lt;&amp;&gt;");
+    expect(escaped("a\ud800b")).toBe("a\ufffdb");
+  });
+  it("draws very many cells as one picture", () => {
+    const many = Array.from({ length: 100 }, () => Array.from({ length: 100 }, () => 0.5));
+    const names = many.map((_, at) => String(at));
+    const map = { matrix: matrixOf(many), rows: names, columns: names };
+    const text = svgOf(
+      heatDrawing(map, () => "data:image/png;base64,AA"),
+      inks,
+    );
+    expect(text.match(/<image /g)?.length).toBe(1);
+    expect(text).toContain('href="data:image/png;base64,AA"');
+  });
+  it("stands alone as a page", () => {
+    const table = [
+      ["=1", hostile[0]!],
+      [0.123456789, Number.NaN],
+    ];
+    const page = standalone({ title: hostile[0]!, svg, table, python: hostile[2]! }, inks);
+    const found = new DOMParser().parseFromString(page, "text/html");
+    expect(found.querySelectorAll("script, img, link, iframe, [src]").length).toBe(0);
+    expect(found.title).toBe(hostile[0]);
+    expect(found.querySelector("td:nth-child(2)")!.textContent).toBe(hostile[0]);
+    expect(found.querySelector("td.number")!.textContent).toBe("0.123457");
+    expect(found.querySelector("pre")!.textContent).toBe(hostile[2]);
+  });
 });
 
 it("Python gets a text that Python reads", () => {

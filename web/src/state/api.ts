@@ -274,8 +274,7 @@ export const api = {
   lesson: (lesson: string, inputs: unknown, signal: AbortSignal) =>
     json<Worked>(`api/lessons/${name(lesson)}`, post({ inputs }, signal)),
   demo: (signal: AbortSignal) => json<unknown>("api/demo", post({}, signal)),
-  exportPath: (trace: Trace, kind: string, site: Site, head: Head) =>
-    `api/trace/${name(trace.id)}/export.${kind}?site=${site.index}&head=${head}`,
+  exportPath: (trace: Trace, kind: string) => `api/trace/${name(trace.id)}/export.${kind}`,
 };
 
 /** Heads, rows and columns of a site, by pieces or by words. */

@@ -1,8 +1,47 @@
-// What leaves the page: files made here in the browser, and text for the clipboard.
+// What leaves the page. A view says how it is drawn, its table and its Python; every file is made from these.
 
+import { table as colours, type Palette } from "../pure/colour";
 import { csv, type Cell } from "../pure/csv";
+import {
+  framed,
+  svgOf,
+  type Attributes,
+  type Drawing,
+  type Inks,
+  type Mark,
+  type Tag,
+} from "../pure/drawing";
+import type { Matrix } from "../pure/matrix";
+import { standalone } from "../pure/standalone";
 
-export function saveBlob(blob: Blob, name: string): void {
+export interface Leaving {
+  readonly title: string;
+  readonly notes: readonly string[];
+  readonly draw: () => Drawing;
+  readonly table: () => readonly (readonly Cell[])[];
+  readonly python: () => string;
+}
+
+export const FILES = ["PNG", "SVG", "CSV", "HTML"] as const;
+export type File = (typeof FILES)[number];
+
+const FINEST = 60_000_000; // pixels that a canvas can surely hold
+const NAMES =
+  "paper sheet sunk ink soft line edge accent accent-ink glow gold bad bad-sheet good".split(" ");
+
+export async function save(kind: File, name: string, leaving: Leaving): Promise<void> {
+  const file = `${name}.${kind.toLowerCase()}`;
+  if (kind === "CSV") return saveText(csv(leaving.table()), file, "text/csv");
+  const inks = inksNow();
+  const drawing = framed(leaving.draw(), leaving.title, leaving.notes);
+  const svg = svgOf(drawing, inks);
+  if (kind === "SVG") return saveText(svg, file, "image/svg+xml");
+  if (kind === "PNG") return saveBlob(await pngOf(svg, drawing), file);
+  const leaf = { title: leaving.title, svg, table: leaving.table(), python: leaving.python() };
+  saveText(standalone(leaf, inks), file, "text/html");
+}
+
+function saveBlob(blob: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name.replace(/[^\w.-]+/g, "-");
@@ -10,69 +49,105 @@ export function saveBlob(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-export function saveText(text: string, name: string, kind: string): void {
+function saveText(text: string, name: string, kind: string): void {
   saveBlob(new Blob([text], { type: `${kind};charset=utf-8` }), name);
 }
 
-export function saveTable(rows: readonly (readonly Cell[])[], name: string): void {
-  saveText(csv(rows), name, "text/csv");
-}
-
-/** The page's own drawing as a file that stands alone: colours and fonts are written into it. */
-export function svgText(drawing: SVGSVGElement): string {
-  const copy = drawing.cloneNode(true) as SVGSVGElement;
-  const kept = [
-    "fill",
-    "stroke",
-    "stroke-width",
-    "opacity",
-    "font-size",
-    "font-weight",
-    "text-anchor",
-  ];
-  const originals = [drawing, ...drawing.querySelectorAll<SVGElement>("*")];
-  [copy, ...copy.querySelectorAll<SVGElement>("*")].forEach((element, place) => {
-    const style = getComputedStyle(originals[place]!);
-    for (const property of kept) element.setAttribute(property, style.getPropertyValue(property));
-    for (const { name } of [...element.attributes]) {
-      if (name.startsWith("on") || name === "class" || name === "tabindex")
-        element.removeAttribute(name);
-    }
-  });
-  const { width, height } = drawing.getBoundingClientRect();
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("width", String(Math.round(width)));
-  copy.setAttribute("height", String(Math.round(height)));
-  copy.setAttribute("font-family", "system-ui, sans-serif");
-  const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  for (const [name, value] of [
-    ["width", "100%"],
-    ["height", "100%"],
-    ["fill", getComputedStyle(document.body).backgroundColor],
-  ] as const) {
-    paper.setAttribute(name, value);
-  }
-  copy.prepend(paper);
-  return new XMLSerializer().serializeToString(copy);
-}
-
-export function savePng(canvas: HTMLCanvasElement, name: string): void {
-  canvas.toBlob((blob) => blob && saveBlob(blob, name), "image/png");
-}
-
-/** A drawing as pixels, twice as fine as on the screen. */
-export function savePngOf(drawing: SVGSVGElement, name: string): void {
+/** The drawing in pixels, twice as fine as on the screen where it is not too large. */
+async function pngOf(svg: string, { width, height }: Drawing): Promise<Blob> {
   const picture = new Image();
-  const text = svgText(drawing);
-  const { width, height } = drawing.getBoundingClientRect();
-  picture.onload = () => {
+  const address = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  try {
+    picture.src = address;
+    await picture.decode();
+    const ratio = Math.min(
+      2,
+      Math.sqrt(FINEST / (width * height)),
+      16_000 / width,
+      16_000 / height,
+    );
     const canvas = document.createElement("canvas");
-    canvas.width = width * 2;
-    canvas.height = height * 2;
+    canvas.width = Math.max(1, Math.round(width * ratio));
+    canvas.height = Math.max(1, Math.round(height * ratio));
     canvas.getContext("2d")!.drawImage(picture, 0, 0, canvas.width, canvas.height);
-    savePng(canvas, name);
-  };
-  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+    const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
+    if (!blob) throw new Error("This picture is too large for the browser.");
+    return blob;
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+/** The page's colours as they are now, by day or by night. */
+function inksNow(): Inks {
+  const probe = document.createElement("span");
+  document.body.append(probe);
+  const found = NAMES.map((name) => {
+    probe.style.color = `var(--${name})`;
+    return [name, getComputedStyle(probe).color] as const;
+  });
+  probe.remove();
+  return Object.fromEntries(found);
+}
+
+/** A picture of one pixel a cell, as a data address. */
+export function pixels(matrix: Matrix, palette: Palette, scale: number): string {
+  return canvasOf(matrix, palette, scale).toDataURL("image/png");
+}
+
+export function canvasOf(matrix: Matrix, palette: Palette, scale: number): HTMLCanvasElement {
+  const colour = new Uint32Array(colours(palette).buffer);
+  const image = new ImageData(matrix.columns, matrix.rows);
+  const painted = new Uint32Array(image.data.buffer);
+  for (let place = 0; place < painted.length; place++) {
+    const value = matrix.values[place]!;
+    const share = palette === "signed" ? (value / scale + 1) / 2 : value;
+    painted[place] = colour[Math.round(Math.min(Math.max(share, 0), 1) * 255)]!;
+  }
+  const sheet = document.createElement("canvas");
+  sheet.width = matrix.columns;
+  sheet.height = matrix.rows;
+  sheet.getContext("2d")!.putImageData(image, 0, 0);
+  return sheet;
+}
+
+const TAGS: readonly string[] = ["g", "rect", "line", "path", "circle", "text"] satisfies Tag[];
+const SHAPE = "x y x1 x2 y1 y2 cx cy r rx width height d dx dy transform stroke-dasharray".split(
+  " ",
+);
+const STYLE = "fill stroke stroke-width opacity font-size font-weight text-anchor".split(" ");
+
+/** A drawing that the page itself shows, with the styles it has there. */
+export function drawingOf(shown: SVGSVGElement): Drawing {
+  const { width, height } = shown.viewBox.baseVal;
+  return { width, height, marks: marksOf(shown) };
+}
+
+function marksOf(parent: Element): Mark[] {
+  return [...parent.children].flatMap((element): Mark[] => {
+    if (!TAGS.includes(element.tagName)) return [];
+    const at = attributesOf(element);
+    const tag = element.tagName as Tag;
+    if (tag === "g") return [{ tag, at: inherited(at), inside: marksOf(element) }];
+    return [tag === "text" ? { tag, at, text: element.textContent ?? "" } : { tag, at }];
+  });
+}
+
+function attributesOf(element: Element): Attributes {
+  const style = getComputedStyle(element);
+  const shape = SHAPE.flatMap((name) => {
+    const value = element.getAttribute(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries([
+    ...shape,
+    ...STYLE.map((name) => [name, style.getPropertyValue(name)] as const),
+  ]);
+}
+
+/** A group only moves what is inside it: each mark brings its own colours. */
+function inherited({ transform }: Attributes): Attributes {
+  return transform === undefined ? {} : { transform };
 }
 
 /** Copy, with the old way where a page may not use the clipboard. */

@@ -1,7 +1,7 @@
 // The one thing every view shares: what is selected, what the server holds, and the trace being looked at.
 
-import { change, fromHash, START, toHash, type Selection } from "../pure/selection";
-import { labels, visible } from "../pure/text";
+import { change, fromHash, START, toHash, type Head, type Selection } from "../pure/selection";
+import { isolated, labels, visible } from "../pure/text";
 import { api, type About, type RunCard, type Site, type Trace } from "./api";
 import { asked, type Asking } from "./asked.svelte";
 
@@ -140,4 +140,16 @@ export function siteTitle(site: Site): string {
   };
   const kind = kinds[site.kind] ?? site.path;
   return ["rnn", "pointer", "pool"].includes(site.kind) ? kind : `${kind}, layer ${site.layer + 1}`;
+}
+
+/** Which head: nothing to say where there is only one. */
+export function headTitle(site: Site, head: Head): string {
+  if (site.heads === 1) return "";
+  return head === "mean" ? `, mean of ${site.heads} heads` : `, head ${head + 1}`;
+}
+
+/** What a file says about where it comes from. */
+export function notesOf(run: string, trace: Trace): string[] {
+  const answer = trace.answer.text ? ` It answers: ${isolated(visible(trace.answer.text))}` : "";
+  return [`${run} reads: ${isolated(visible(trace.question))}${answer}`];
 }

@@ -1,0 +1,218 @@
+// Numbers as lines and as bars, with their axes and their names.
+
+import { ink, line, wide, words, box, type Drawing, type Mark } from "./drawing";
+import { path, ticks } from "./layout";
+import { short } from "./heat";
+import { digits, isolated } from "./text";
+
+export interface Line {
+  readonly name: string;
+  readonly points: readonly (readonly [number, number])[];
+  /** The name of one of the page's colours, or a colour. */
+  readonly tone: string;
+  readonly dashed?: boolean;
+  /** A dot at each point, joined or not. */
+  readonly dots?: "joined" | "apart";
+}
+
+export interface Plot {
+  readonly title: string;
+  readonly lines: readonly Line[];
+  readonly x?: string;
+  readonly y?: string;
+  readonly mark?: number | undefined;
+  readonly logarithmic?: "x" | "y" | "both";
+  readonly width?: number;
+  readonly height?: number;
+}
+
+const SOFT = { size: 12, ink: ink("soft") };
+
+/** Colours that can be told apart, by light and by hue, on either paper. */
+export const TONES = ["accent", "gold", "bad", "good", "soft", "ink"] as const;
+
+export function tone(name: string): string {
+  return name.startsWith("#") || name.startsWith("rgb") ? name : ink(name);
+}
+
+export function plotDrawing(plot: Plot): Drawing {
+  const { width = 520, height = 280, logarithmic } = plot;
+  const [left, right, top, bottom] = [56, 14, 46, plot.x ? 44 : 28];
+  const logX = logarithmic === "x" || logarithmic === "both";
+  const logY = logarithmic === "y" || logarithmic === "both";
+  const shown = plot.lines.map((one) => ({
+    ...one,
+    points: one.points.filter(
+      ([a, b]) => Number.isFinite(a) && Number.isFinite(b) && (!logX || a > 0) && (!logY || b > 0),
+    ),
+  }));
+  const all = shown.flatMap((one) => one.points);
+  const across = extent(
+    all.map(([a]) => a),
+    logX,
+  );
+  const along = extent(
+    all.map(([, b]) => b),
+    logY,
+  );
+  const x = placer(across, left, width - right, logX);
+  const y = placer(along, height - bottom, top, logY);
+  const marks: Mark[] = [
+    words(0, 10, plot.title, { size: 15, bold: true }),
+    ...legend(shown, 30),
+    ...marked(along, logY, 4).flatMap((value) => [
+      line(left, y(value), width - right, y(value), ink("line")),
+      words(left - 8, y(value), tick(value), { ...SOFT, anchor: "end" }),
+    ]),
+    ...marked(across, logX, 5).map((value) =>
+      words(x(value), height - bottom + 14, tick(value), { ...SOFT, anchor: "middle" }),
+    ),
+    ...(plot.x
+      ? [words((left + width - right) / 2, height - 10, plot.x, { ...SOFT, anchor: "middle" })]
+      : []),
+    ...(plot.y ? [words(width - right, 10, plot.y, { ...SOFT, anchor: "end" })] : []),
+    ...shown.flatMap((one) => drawn(one, x, y)),
+  ];
+  if (plot.mark !== undefined) {
+    const at = x(plot.mark);
+    marks.push({
+      ...line(at, top, at, height - bottom, ink("ink")),
+      at: { ...line(at, top, at, height - bottom, ink("ink")).at, "stroke-dasharray": "3 3" },
+    });
+  }
+  return { width, height, marks };
+}
+
+function drawn(one: Line, x: (at: number) => number, y: (at: number) => number): Mark[] {
+  const points = one.points.map(([a, b]) => [x(a), y(b)] as const);
+  const stroke = tone(one.tone);
+  const curve: Mark = {
+    tag: "path",
+    at: {
+      d: path(points),
+      fill: "none",
+      stroke,
+      "stroke-width": 2.2,
+      "stroke-linejoin": "round",
+      ...(one.dashed ? { "stroke-dasharray": "5 4" } : {}),
+    },
+  };
+  const dots = one.dots
+    ? points.map(([cx, cy]): Mark => ({ tag: "circle", at: { cx, cy, r: 4.5, fill: stroke } }))
+    : [];
+  return [...(points.length > 1 && one.dots !== "apart" ? [curve] : []), ...dots];
+}
+
+function legend(
+  lines: readonly { name: string; tone: string; dashed?: boolean }[],
+  y: number,
+): Mark[] {
+  let x = 0;
+  return lines.flatMap((one) => {
+    const marks: Mark[] = [
+      {
+        tag: "line",
+        at: {
+          x1: x,
+          x2: x + 18,
+          y1: y,
+          y2: y,
+          stroke: tone(one.tone),
+          "stroke-width": 3,
+          ...(one.dashed ? { "stroke-dasharray": "5 4" } : {}),
+        },
+      },
+      words(x + 24, y, one.name, SOFT),
+    ];
+    x += 42 + wide(one.name, 12);
+    return marks;
+  });
+}
+
+function extent(numbers: readonly number[], isLog: boolean): readonly [number, number] {
+  if (!numbers.length) return isLog ? [1, 10] : [0, 1];
+  const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
+  if (isLog) return low === high ? [low / 2, high * 2] : [low, high];
+  const from = low > 0 && low < high * 0.6 ? 0 : low;
+  return from === high ? [Math.min(0, from), Math.max(from, 0) || 1] : [Math.min(0, from), high];
+}
+
+function placer(
+  [low, high]: readonly [number, number],
+  from: number,
+  to: number,
+  isLog: boolean,
+): (value: number) => number {
+  const of = isLog ? Math.log10 : (value: number): number => value;
+  return (value) => from + ((of(value) - of(low)) / (of(high) - of(low) || 1)) * (to - from);
+}
+
+function marked([low, high]: readonly [number, number], isLog: boolean, count: number): number[] {
+  if (!isLog) return ticks(low, high, count);
+  const powers = Math.log10(high) - Math.log10(low);
+  const step = Math.max(1, Math.ceil(powers / count));
+  const found: number[] = [];
+  for (
+    let power = Math.ceil(Math.log10(low) - 1e-9);
+    power <= Math.log10(high) + 1e-9;
+    power += step
+  )
+    found.push(10 ** power);
+  return found.length > 1 ? found : [low, high];
+}
+
+function tick(value: number): string {
+  if (Number.isInteger(value)) return digits(value);
+  return digits(value, Math.abs(value) < 1 ? 2 : 1);
+}
+
+export interface Bars {
+  readonly title: string;
+  readonly groups: readonly string[];
+  readonly series: readonly { readonly name: string; readonly values: readonly number[] }[];
+  readonly width?: number;
+}
+
+/** Groups of bars from a common line, each with its number when there is room. */
+export function barsDrawing(bars: Bars): Drawing {
+  const { width = 640 } = bars;
+  const [left, top, HEIGHT] = [8, 58, 170];
+  const all = bars.series.flatMap((one) => one.values).filter(Number.isFinite);
+  const [low, high] = [Math.min(0, ...all), Math.max(0, ...all)];
+  const y = (value: number): number => top + ((high - value) / (high - low || 1)) * HEIGHT;
+  const each = (width - 2 * left) / Math.max(1, bars.groups.length);
+  const thick = Math.min(44, (each - 12) / Math.max(1, bars.series.length));
+  const lines = bars.series.map((one, at) => ({ name: one.name, tone: TONES[at % TONES.length]! }));
+  const marks: Mark[] = [
+    words(0, 10, bars.title, { size: 15, bold: true }),
+    ...(lines.length > 1 ? legend(lines, 32) : []),
+    line(0, y(0), width, y(0), ink("edge")),
+  ];
+  const foot = y(low) + (low < 0 ? 16 : 0);
+  bars.groups.forEach((name, group) => {
+    const start = left + group * each + (each - thick * bars.series.length) / 2;
+    bars.series.forEach((one, at) => {
+      const value = one.values[group];
+      if (value === undefined || !Number.isFinite(value)) return;
+      const x = start + at * thick;
+      const size = Math.max(1, Math.abs(y(value) - y(0)));
+      marks.push(
+        box(x, Math.min(y(0), y(value)), thick - 3, size, tone(lines[at]!.tone), { rx: 2 }),
+      );
+      if (thick >= 26) {
+        const by = value < 0 ? 9 : -9;
+        const text = digits(value, Math.abs(value) < 10 ? 2 : 1);
+        marks.push(words(x + (thick - 3) / 2, y(value) + by, text, { size: 11, anchor: "middle" }));
+      }
+    });
+    const letters = Math.max(3, Math.floor(each / 8));
+    marks.push(
+      words(left + (group + 0.5) * each, foot + 16, isolated(short(name, letters)), {
+        size: 12,
+        anchor: "middle",
+        ink: ink("soft"),
+      }),
+    );
+  });
+  return { width, height: foot + 28, marks };
+}
