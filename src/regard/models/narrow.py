@@ -52,7 +52,7 @@ def narrowed(state: Mapping[str, Tensor], weights: Weights) -> dict[str, Tensor]
 
 
 def widened(state: Mapping[str, Tensor], where: str = "") -> dict[str, Tensor]:
-    """The same tensors in float32 again, whichever way each was narrowed; also without memory, for a check."""
+    """The same tensors in float32 again, however each was narrowed; also where they have no memory."""
     done: dict[int, Tensor] = {}
     found: dict[str, Tensor] = {}
     for name, tensor in state.items():

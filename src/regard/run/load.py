@@ -7,16 +7,21 @@ it fits into memory, is a number read or a module built.
 from __future__ import annotations
 
 import contextlib
+import math
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any, final
 
 import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from regard.config import parse
 from regard.errors import MemoryLimitError, ModelFileError, UsageError
 from regard.models import Model, ModelSettings, Sizes, build
+from regard.models.narrow import widened
 from regard.run import archive, disk, header, weights
 from regard.run.device import free_memory
 from regard.run.header import Header
@@ -77,14 +82,30 @@ def load(path: Path, settings: ModelSettings, sizes: Sizes, device: torch.device
     head = weights.read_header(path)
     _refuse_absurd(settings, head, path)
     expected = _expected(settings, sizes, path)
-    weights.check_against(expected, weights.outline(head), str(path))
+    weights.check_against(expected, widened(weights.outline(head), str(path)), str(path))
     _refuse_too_big(head, device, path)
-    found = weights.read(path)
+    found = widened(weights.read(path), str(path))
     weights.check_against(expected, found, str(path))  # another file may have taken its place
-    with torch.random.fork_rng(devices=[]):  # first values are drawn, and forgotten
+    with torch.random.fork_rng(devices=[]), _Undrawn():
         model = build(settings, sizes)
     model.load_state_dict(found)
     return model.to(device).eval()
+
+
+@final
+class _Undrawn(TorchFunctionMode):
+    """Large tensors begin as zeros, not drawn by chance: where weights follow at once, that is enough."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        if func in (Tensor.uniform_, Tensor.normal_):
+            return args[0].zero_()
+        return func(*args, **(kwargs or {}))
 
 
 def _refuse_absurd(settings: ModelSettings, head: Header, path: Path) -> None:
@@ -121,7 +142,8 @@ def _expected(
 
 def _refuse_too_big(head: Header, device: torch.device, path: Path) -> None:
     """While it is loaded a model is in memory twice: as read, and as built."""
-    places = {device: head.size, torch.device("cpu"): 2 * head.size}
+    built = sum(max(entry.end - entry.begin, 4 * math.prod(entry.shape)) for entry in head.entries)
+    places = {device: built, torch.device("cpu"): head.size + built}
     for place, needed in places.items():
         free = free_memory(place)
         if free is not None and needed > free:
