@@ -1,8 +1,10 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   cellText,
   grid,
   isDistribution,
+  isShares,
+  paragraphs,
   read,
   readInputs,
   shapeOf,
@@ -77,4 +79,23 @@ it("tells shares of a whole from other numbers", () => {
   expect(isDistribution([0.88, 0.12])).toBe(true);
   expect(isDistribution([0.4, 0.6, 0.5])).toBe(false);
   expect(isDistribution(["I", 1])).toBe(false);
+});
+
+describe("what a step means", () => {
+  it("weights are shares, and sums that happen to be one are not", () => {
+    expect(isShares([0.4, 0.6], "softmax", "exp(e_j) / sum_l exp(e_l)")).toBe(true);
+    expect(isShares([0.4, 0.6], "the input", "W_xh x_t")).toBe(false);
+    expect(isShares([0.4, 0.6], "matrix form", "softmax(Q K^T / sqrt(d_k)) V")).toBe(false);
+    expect(isShares([0.4, 0.7], "weights", "softmax")).toBe(false);
+  });
+  it("a docstring is paragraphs with code in them", () => {
+    expect(paragraphs("One\ntwo.\n\nThe `x` is.")).toEqual([
+      [{ text: "One two.", isCode: false }],
+      [
+        { text: "The ", isCode: false },
+        { text: "x", isCode: true },
+        { text: " is.", isCode: false },
+      ],
+    ]);
+  });
 });

@@ -1,15 +1,19 @@
 import { expect, it } from "vitest";
 import {
+  around,
   at,
   decode,
   difference,
+  foremost,
   fromBase64,
   headOf,
   largest,
   matrixOf,
   pooled,
   reach,
+  received,
   rowOf,
+  strongest,
 } from "../src/pure/matrix";
 
 it("undoes square-root bytes to within 0.004", () => {
@@ -59,4 +63,33 @@ it("pools long matrices by their peaks and says by how much", () => {
   expect([matrix.rows, matrix.columns, down, across]).toEqual([3, 3, 3, 2]);
   expect(at(matrix, 2, 2)).toBeCloseTo(0.9);
   expect(pooled(matrix, 3)).toEqual({ matrix, down: 1, across: 1 });
+});
+
+it("finds the strongest cells of some rows and columns, weakest first", () => {
+  const table = matrixOf([
+    [0.1, 0.9, 0.5],
+    [0.7, 0.2, 0.6],
+  ]);
+  const found = strongest(table, [0, 1], [0, 2], 0.15, 2);
+  expect(found.map(({ row, column }) => [row, column])).toEqual([
+    [1, 2],
+    [1, 0],
+  ]);
+  expect([...received(table, [0, 1])].map((sum) => sum.toFixed(1))).toEqual(["0.8", "1.1", "1.1"]);
+});
+
+it("shows as many places as there is room for", () => {
+  expect(foremost([0.2, 0.9, 0.1, 0.5], 2)).toEqual([1, 3]);
+  expect(around(5, 3, 9)).toEqual([0, 1, 2, 3, 4]);
+  expect(around(100, 50, 4)).toEqual([48, 49, 50, 51]);
+  expect(around(100, 99, 4)).toEqual([96, 97, 98, 99]);
+});
+
+it("pools uneven sizes without losing a peak", () => {
+  const table = Array.from({ length: 7 }, (_, row) =>
+    Array.from({ length: 11 }, (_, column) => (row === 6 && column === 10 ? -3 : 0.1)),
+  );
+  const small = pooled(matrixOf(table), 4);
+  expect([small.matrix.rows, small.matrix.columns]).toEqual([4, 4]);
+  expect(at(small.matrix, 3, 3)).toBe(-3);
 });

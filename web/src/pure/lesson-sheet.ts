@@ -2,7 +2,7 @@
 
 import { ink, prose, stacked, type Drawing } from "./drawing";
 import { heatDrawing, type Pixels } from "./heat";
-import { cellText, grid, isDistribution, type Value } from "./lesson";
+import { cellText, grid, isShares, type Value } from "./lesson";
 import { matrixOf, reach } from "./matrix";
 import { pictures, type Lesson, type Stage } from "./picture";
 import { tint } from "./plates";
@@ -86,9 +86,10 @@ export function largeNumbers(value: Value): number[][] | null {
   return isLarge && isNumbers ? (cells as number[][]) : null;
 }
 
-function valueDrawing({ value, rows, columns }: Stage, pixels: Pixels): Drawing {
+function valueDrawing(stage: Written, pixels: Pixels): Drawing {
+  const { value, rows, columns } = stage;
   const cells = grid(value);
-  const shares = cells.every(isDistribution);
+  const shares = isShares(value, stage.name, stage.formula);
   const large = largeNumbers(value);
   if (large) {
     const named = (names: readonly string[], count: number): string[] =>

@@ -22,8 +22,17 @@ export function isDistribution(row: readonly Scalar[]): boolean {
   );
 }
 
+/** Whether a step's rows are weights or probabilities by their meaning, not by the chance of adding up to 1. */
+export function isShares(value: Value, name: string, formula: string): boolean {
+  const isMeant =
+    /(^|, | )weights$|^probabilities$/.test(name) ||
+    (/^(softmax|exp\(|alpha_i|p\b|y, one-hot)/.test(formula) && !/ V$/.test(formula));
+  return isMeant && grid(value).every(isDistribution);
+}
+
 export function cellText(cell: Scalar): string {
   if (typeof cell === "boolean") return cell ? "■" : "·";
+  if (cell === 0) return "0";
   if (typeof cell === "number") return Number.isInteger(cell) ? digits(cell) : precise(cell);
   return cell.replace(/^-inf$/, "−∞").replace(/^inf$/, "∞");
 }
@@ -74,6 +83,22 @@ export function withCell(value: unknown, row: number, column: number, number: nu
   if (!Array.isArray(value[0])) return value.map((one, at) => (at === column ? number : one));
   return value.map((line: unknown[], at) =>
     at === row ? line.map((one, place) => (place === column ? number : one)) : line,
+  );
+}
+
+export interface Run {
+  readonly text: string;
+  readonly isCode: boolean;
+}
+
+/** A docstring as paragraphs; what stands in backquotes is code. */
+export function paragraphs(text: string): Run[][] {
+  return text.split(/\n\s*\n/).map((paragraph) =>
+    paragraph
+      .replace(/\s*\n\s*/g, " ")
+      .split("`")
+      .map((part, at) => ({ text: part, isCode: at % 2 === 1 }))
+      .filter(({ text }) => text),
   );
 }
 

@@ -11,8 +11,11 @@ export function decode(bytes: Uint8Array, rows: number, columns: number): Matrix
   if (bytes.length !== rows * columns) {
     throw new Error(`${bytes.length} bytes are not ${rows} x ${columns} weights`);
   }
-  return { rows, columns, values: Float32Array.from(bytes, (byte) => (byte / 255) ** 2) };
+  const values = new Float32Array(bytes.length);
+  for (let place = 0; place < values.length; place++) values[place] = SQUARES[bytes[place]!]!;
+  return { rows, columns, values };
 }
+const SQUARES = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255) ** 2);
 
 /** The bytes of a base64 text. */
 export function fromBase64(text: string): Uint8Array {
@@ -84,12 +87,63 @@ export function pooled(matrix: Matrix, limit: number): Pooled {
   const rows = Math.ceil(matrix.rows / down);
   const columns = Math.ceil(matrix.columns / across);
   const values = new Float32Array(rows * columns);
+  const from = matrix.values;
+  let next = 0;
   for (let row = 0; row < matrix.rows; row++) {
-    for (let column = 0; column < matrix.columns; column++) {
-      const place = Math.floor(row / down) * columns + Math.floor(column / across);
-      const value = at(matrix, row, column);
+    const first = Math.floor(row / down) * columns;
+    for (let column = 0, place = first, left = across; column < matrix.columns; column++) {
+      const value = from[next++]!;
       if (Math.abs(value) > Math.abs(values[place]!)) values[place] = value;
+      if (--left === 0) [place, left] = [place + 1, across];
     }
   }
   return { matrix: { rows, columns, values }, down, across };
+}
+
+export interface Cell {
+  readonly row: number;
+  readonly column: number;
+  readonly weight: number;
+}
+
+/** The strongest cells of some rows and columns, weakest first: none below `least`, and at most `most`. */
+export function strongest(
+  matrix: Matrix,
+  rows: readonly number[],
+  columns: readonly number[],
+  least: number,
+  most: number,
+): Cell[] {
+  const found: Cell[] = [];
+  for (const row of rows) {
+    const first = row * matrix.columns;
+    for (const column of columns) {
+      const weight = matrix.values[first + column]!;
+      if (weight >= least) found.push({ row, column, weight });
+    }
+  }
+  return found.sort((a, b) => a.weight - b.weight).slice(-most);
+}
+
+/** How much each column gets from some rows. */
+export function received(matrix: Matrix, rows: readonly number[]): Float32Array {
+  const sums = new Float32Array(matrix.columns);
+  for (const row of rows) {
+    const first = row * matrix.columns;
+    for (let column = 0; column < sums.length; column++)
+      sums[column]! += matrix.values[first + column]!;
+  }
+  return sums;
+}
+
+/** All places, or where they are too many, those with most to show, in their own order. */
+export function foremost(sums: ArrayLike<number>, most: number): number[] {
+  return largest(sums, most).sort((a, b) => a - b);
+}
+
+/** All places, or where they are too many, a window of them around one. */
+export function around(count: number, place: number, most: number): number[] {
+  const size = Math.min(count, most);
+  const first = Math.min(Math.max(place - Math.floor(most / 2), 0), count - size);
+  return Array.from({ length: size }, (_, at) => first + at);
 }

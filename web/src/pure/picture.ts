@@ -35,7 +35,7 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
         title: "What is left of a gradient",
         x: "steps back",
         logarithmic: "y",
-        width: 640,
+        width: 760,
         lines: grid(value).map((numbers, at) =>
           joined(rows[at]!, columns.map(trailing), numbers, shade(at, rows.length)),
         ),
@@ -52,7 +52,7 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
         title: "Periods grow along a vector, and faster in a narrow one",
         x: "pair i",
         y: "positions until the wave repeats",
-        width: 640,
+        width: 760,
         lines: grid(value).map((numbers, at) =>
           joined(rows[at]!, columns.map(trailing), numbers, shade(at, rows.length)),
         ),
@@ -67,7 +67,7 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
         x: "d_k",
         y: "variance",
         logarithmic: "both",
-        width: 640,
+        width: 760,
         lines: [
           { name: "d_k", tone: "soft", dashed: true, points: widths.map((d) => [d, d] as const) },
           joined("q . k", widths, row(of("variance")), "bad"),
@@ -170,6 +170,7 @@ function squashed(sums: readonly number[], states: readonly number[]): Drawing {
   });
   return plotDrawing({
     title: "tanh keeps every state between -1 and 1",
+    width: 760,
     x: "a_t",
     y: "h_t",
     lines: [
@@ -202,6 +203,7 @@ function overTime(of: (name: string) => Stage): Drawing {
     grid(of(name).value).map((one) => Math.hypot(...one.map(Number)));
   return plotDrawing({
     title: "How much reaches each step on the way back",
+    width: 760,
     x: "t",
     lines: [
       joined("|dL/dh_t|", times, size("delta of h"), "accent"),
@@ -224,7 +226,7 @@ function waves({ value, columns }: Stage): Drawing {
     columns.length > MOST
       ? `The first ${MOST} of ${columns.length} waves`
       : "Each column is a wave";
-  return plotDrawing({ title, x: "position", width: 680, lines });
+  return plotDrawing({ title, x: "position", width: 760, lines });
 }
 
 /** -ln p, with the words of the sentence on it. */
@@ -238,7 +240,7 @@ function surprise({ value, columns }: Stage): Drawing {
     title: "The surer of the right word, the smaller the loss",
     x: "p of the target",
     y: "-ln p",
-    width: 640,
+    width: 760,
     lines: [
       { name: "-ln p", tone: "soft", points: curve },
       ...losses.map((loss, at): Line => ({

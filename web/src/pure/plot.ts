@@ -175,7 +175,7 @@ export interface Bars {
 
 /** Groups of bars from a common line, each with its number when there is room. */
 export function barsDrawing(bars: Bars): Drawing {
-  const { width = 640 } = bars;
+  const { width = 760 } = bars;
   const [left, top, HEIGHT] = [8, 58, 170];
   const all = bars.series.flatMap((one) => one.values).filter(Number.isFinite);
   const [low, high] = [Math.min(0, ...all), Math.max(0, ...all)];

@@ -8,6 +8,24 @@ import { asked, type Asking } from "./asked.svelte";
 export type Theme = "auto" | "light" | "dark";
 const THEME = "regard-theme";
 
+const ADDRESS = 150; // milliseconds between two writings of the address; browsers refuse hundreds in a row
+
+/** At once, and after that at most so often; the last call is never lost. */
+export function seldom(act: () => void, milliseconds: number): () => void {
+  let due = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return () => {
+    const wait = due - Date.now();
+    clearTimeout(timer);
+    if (wait > 0) timer = setTimeout(run, wait);
+    else run();
+  };
+  function run(): void {
+    due = Date.now() + milliseconds;
+    act();
+  }
+}
+
 class Studio {
   selection = $state.raw<Selection>(START);
   theme = $state<Theme>("auto");
@@ -51,7 +69,7 @@ class Studio {
       () => question,
       (asking, signal) => api.trace(JSON.parse(asking), signal),
     );
-    $effect(() => {
+    const write = seldom(() => {
       const hash = toHash(this.selection);
       if (hash === location.hash) return;
       // Inside a notebook's frame the address may not be changed.
@@ -60,6 +78,10 @@ class Studio {
       } catch {
         return;
       }
+    }, ADDRESS);
+    $effect(() => {
+      void this.selection;
+      write();
     });
     $effect(() => {
       const { theme } = this;
