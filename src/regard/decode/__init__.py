@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from regard.decode import graph
 from regard.decode.beam import beam
 from regard.decode.hypothesis import BeamTree, Expansion, Hypothesis
 from regard.decode.prefix import Prefix
@@ -33,6 +34,8 @@ def search(
     """The hypotheses of each row, best first, by the search that the settings name."""
     if settings.sample:
         return sample(decoder, encoded, settings, prefix)
+    if graph.takes(decoder, encoded, settings, prefix):
+        return graph.search(decoder, encoded, settings)
     if settings.beam == 1:
         return greedy(decoder, encoded, settings, prefix)
     return beam(decoder, encoded, settings, prefix)[0]
