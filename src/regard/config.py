@@ -14,6 +14,9 @@ from regard.errors import UsageError, nearest
 
 S = TypeVar("S", bound="Settings")
 
+LARGEST = 1 << 20  # bytes of a settings file
+MOST_FAULTS = 8  # told at once
+
 
 class Settings(BaseModel):
     """A frozen group of settings: values that print themselves, compare, and refuse unknown keys."""
@@ -26,7 +29,10 @@ def parse(kind: type[S], tree: Mapping[str, Any], where: str = "settings") -> S:
     try:
         return kind.model_validate(dict(tree))
     except ValidationError as fault:
-        lines = [_explain(kind, one) for one in fault.errors()]
+        faults = fault.errors(include_url=False)
+        lines = [_explain(kind, one) for one in faults[:MOST_FAULTS]]
+        if len(faults) > MOST_FAULTS:
+            lines.append(f"and {len(faults) - MOST_FAULTS} more")
         raise UsageError("; ".join(lines), where=where, remedy=_remedy(lines)) from None
 
 
@@ -34,11 +40,15 @@ def read_toml(path: Path) -> dict[str, Any]:
     """One TOML file as a nested dict."""
     try:
         with path.open("rb") as file:
-            return tomllib.load(file)
+            text = file.read(LARGEST + 1)
     except FileNotFoundError:
         raise UsageError(f"there is no settings file {path}", where=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise UsageError(f"this is not TOML: {fault}", where=str(path)) from None
+    if len(text) > LARGEST:
+        raise UsageError(f"settings have at most {LARGEST:,} bytes", where=str(path))
+    try:
+        return tomllib.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError) as fault:  # numbers of 5,000 digits, brackets without end
+        raise UsageError(f"this is not TOML: {_short(str(fault))}", where=str(path)) from None
 
 
 def overlay(tree: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
@@ -84,7 +94,7 @@ def to_toml(settings: Settings) -> str:
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 
@@ -125,17 +135,22 @@ def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:
     location = [str(part) for part in fault["loc"]]
     # A discriminated union puts the tag into the path; a person did not write it there.
     groups, shown = _walk(kind, location)
-    path = ".".join(shown)
+    # A fault of the whole has no path.
+    path = f"{_short('.'.join(shown))}: " if shown else ""
     match fault["type"]:
         case "extra_forbidden":
             known = {name for group in groups for name in group.model_fields}
-            return f"{path}: no such setting; {nearest(location[-1], known)}"
+            return f"{path}no such setting; {nearest(location[-1], known)}"
         case "union_tag_invalid" | "union_tag_not_found":
-            return f"{path}: {fault['msg']}"
+            return f"{path}{_short(fault['msg'])}"
         case "missing":
-            return f"{path}: missing"
+            return f"{path}missing"
         case _:
-            return f"{path}: {fault['msg']}, not {fault.get('input')!r}"
+            return f"{path}{_short(fault['msg'])}, not {_short(repr(fault.get('input')))}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 def _remedy(lines: list[str]) -> str:

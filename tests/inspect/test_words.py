@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.inspect.words import Axis, axis_of, merge
+from regard.inspect.words import Axis, axis_of, merge, typed
 from regard.text import BEGIN, END, Codec, TextSettings
 
 LINES = [
@@ -23,7 +23,7 @@ CODECS = {kind: codec(kind) for kind in ("bpe", "unigram", "byte", "char", "word
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "byte", "char"])
-@pytest.mark.parametrize("text", [*LINES[:2], "a", " on  the dock ", "größe", ""])
+@pytest.mark.parametrize("text", [*LINES, "a", " on  the dock ", "größe", "", "東 京", "東dock京"])
 def test_words_are_those_the_codec_explains(kind, text):
     found = CODECS[kind].explain(text)
     axis = axis_of(CODECS[kind], found.ids)
@@ -43,11 +43,21 @@ def test_where_no_spaces_are_written_a_character_is_a_word(kind):
 @given(st.text(max_size=12), st.sampled_from(["bpe", "unigram", "byte", "char", "word"]))
 def test_any_text_is_cut_into_words(text, kind):
     own = CODECS[kind]
-    axis = axis_of(own, [*own.encode(text), END])
-    assert len(axis.word_ids) == len(axis.pieces)
-    assert set(axis.word_ids) == set(range(len(axis.words)))
-    assert list(axis.word_ids) == sorted(axis.word_ids)
-    assert all(axis.words)
+    found, written = axis_of(own, [*own.encode(text), END]), typed(own, text, after=[END])
+    assert found.pieces == written.pieces
+    for axis in (found, written):
+        assert len(axis.word_ids) == len(axis.pieces)
+        assert set(axis.word_ids) == set(range(len(axis.words)))
+        assert list(axis.word_ids) == sorted(axis.word_ids)
+        assert all(axis.words)
+        assert axis.words[-1] == "</s>"
+
+
+@pytest.mark.parametrize("kind", ["char", "word"])
+def test_what_the_vocabulary_does_not_know_is_shown_as_it_was_typed(kind):
+    axis = typed(CODECS[kind], "the Ж", before=[BEGIN], after=[END])
+    assert axis.words == ("<s>", "the", "Ж", "</s>")
+    assert "<unk>" in axis.pieces
 
 
 def test_specials_are_words_of_their_own():

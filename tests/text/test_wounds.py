@@ -1,7 +1,5 @@
 """Wounded files: a valid document with random damage is refused cleanly, or works as well as a whole one."""
 
-import copy
-import json
 import os
 import random
 
@@ -9,68 +7,10 @@ import pytest
 
 from regard.errors import ModelFileError
 from regard.text import Codec, Labels
+from tests.faults.wounds import wounded_json
 from tests.text.samples import KINDS, LOSSLESS, learned
 
 LONG = bool(os.environ.get("REGARD_LONG"))
-VALUES = (
-    None,
-    True,
-    -1,
-    0,
-    3,
-    260,
-    2**63,
-    0.5,
-    -1e308,
-    "",
-    "<s>",
-    "a",
-    "\x00",
-    "../",
-    [],
-    [0],
-    {},
-    {"a": 1},
-)
-
-
-def mutated(source: str, dice: random.Random) -> str | bytes:
-    """A valid document with a few random wounds: to its bytes, or to its tree."""
-    if dice.random() < 0.5:
-        data = bytearray(source.encode())
-        for _ in range(dice.randint(1, 4)):
-            if not data:
-                break
-            place = dice.randrange(len(data))
-            stop = place + dice.choice((1, 1, 1, 8, 200))
-            match dice.randrange(4):
-                case 0:
-                    data[place] ^= 1 << dice.randrange(8)
-                case 1:
-                    del data[place:stop]
-                case 2:
-                    data[place:place] = data[dice.randrange(len(data)) :][: stop - place]
-                case 3:
-                    data[place:stop] = dice.choice(b'{}[],:"\\0-9eE.tfn\x00\xff \n').to_bytes()
-        return bytes(data)
-    tree = json.loads(source)
-    for _ in range(dice.randint(1, 3)):
-        parent, key = tree, dice.choice(list(tree))
-        while isinstance(parent[key], (list, dict)) and parent[key] and dice.random() < 0.8:
-            parent = parent[key]
-            key = (
-                dice.choice(list(parent))
-                if isinstance(parent, dict)
-                else dice.randrange(len(parent))
-            )
-        match dice.randrange(3):
-            case 0:
-                parent[key] = copy.deepcopy(dice.choice(VALUES))
-            case 1 if len(parent) > 1:
-                del parent[key]
-            case _:
-                parent[key] = [parent[key], parent[key]]
-    return json.dumps(tree)
 
 
 def wound(read, source: str, count: int, seed: int) -> int:
@@ -78,7 +18,7 @@ def wound(read, source: str, count: int, seed: int) -> int:
     dice = random.Random(seed)
     refused = longest = 0
     for _ in range(count):
-        text = mutated(source, dice)
+        text = wounded_json(source.encode(), dice)
         try:
             found = read(text)
         except ModelFileError as fault:

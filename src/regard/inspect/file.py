@@ -6,6 +6,7 @@ checked before memory is taken, and a file that is not what we would write is re
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
@@ -60,6 +61,10 @@ def read(path: Path) -> tuple[Document, list[dict[str, np.ndarray]]]:
                 return _read(archive, where)
         except ModelFileError:
             raise
+        except OSError as fault:
+            if fault.errno != errno.EINVAL:
+                raise
+            refuse("this trace is damaged: it points outside itself", where)
         except _DAMAGE as fault:
             refuse(f"this trace is damaged: {fault}", where)
 

@@ -28,7 +28,7 @@ from regard.inspect.rollout import rollout
 from regard.inspect.search import Symbols, find
 from regard.inspect.site import TracedSite, observe
 from regard.inspect.step import Name, TracedStep, Tree, steps_of, tree_of
-from regard.inspect.words import Axis, axis_of, merge
+from regard.inspect.words import Axis, axis_of, merge, typed
 from regard.models import Model, Pointer
 from regard.run.engine import changed
 from regard.run.folder import Run
@@ -224,7 +224,7 @@ def _axes(task: Task, text: str, answer: Prediction, names: Names) -> dict[str, 
     match task:
         case Translate():
             target = axis_of(task.target, (*answer.ids, *ended))
-            source = axis_of(task.source, (*task.source.encode(text), END))
+            source = typed(task.source, text, after=(END,))
             said = target.later(task.target.piece(BEGIN))
             return {"source": source, "target": target, "said": said}
         case Language():
@@ -237,7 +237,7 @@ def _axes(task: Task, text: str, answer: Prediction, names: Names) -> dict[str, 
             source = Axis(names["source"], tuple(owners.tolist()), tuple(words))
             return {"source": source, "target": Axis.whole(answer.symbols)}
         case Classify():
-            source = axis_of(task.source, (BEGIN, *task.source.encode(text)))
+            source = typed(task.source, text, before=(BEGIN,))
             return {"source": source, "one": Axis.whole(names["one"])}
         case _:
             axes: dict[str, Axis] = {side: Axis.whole(own) for side, own in names.items()}

@@ -53,6 +53,18 @@ def merge(
     return (asking @ weights @ _membership(keys).T).astype(np.float32)
 
 
+def typed(codec: Codec, text: str, before: Sequence[int] = (), after: Sequence[int] = ()) -> Axis:
+    """A text that somebody wrote, specials around it: its words as they were written, known or not."""
+    found = codec.explain(text)
+    first, last = ([codec.piece(number) for number in some] for some in (before, after))
+    start, end = len(first), len(first) + len(found.words)
+    return Axis(
+        (*first, *found.pieces, *last),
+        (*range(start), *(start + own for own in found.word_ids), *range(end, end + len(last))),
+        (*first, *found.words, *last),
+    )
+
+
 def axis_of(codec: Codec, ids: Sequence[int]) -> Axis:
     """The pieces of these ids and their words, however they were cut: found or typed."""
     pieces = tuple(codec.piece(number) for number in ids)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, groupby
 from typing import final
 
 from tokenizers import Tokenizer
@@ -100,7 +101,8 @@ class Codec:
         spans: list[tuple[int, int]] = []
         word_ids: list[int] = []
         before = None
-        for (start, stop), word in zip(encoding.offsets, encoding.word_ids, strict=True):
+        places = self._places(encoding.ids, encoding.offsets)
+        for (start, stop), word in zip(places, encoding.word_ids, strict=True):
             if word != before or (starts_word(text[start]) and text[spans[-1][0] : start].strip()):
                 spans.append((start, stop))
             spans[-1] = (spans[-1][0], max(stop, spans[-1][1]))
@@ -127,6 +129,25 @@ class Codec:
 
     def __repr__(self) -> str:
         return f"Codec({self.settings.kind}, {self.size:,} pieces)"
+
+    def _places(
+        self, ids: Sequence[int], offsets: Sequence[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        """Where each piece lies in the text.
+
+        Of characters that the vocabulary has as bytes alone, the library may tell only where all of them lie;
+        each one's own place is where its first byte stands among theirs.
+        """
+        places: list[tuple[int, int]] = []
+        pieces = [self._raw[number] for number in ids]
+        for (start, stop), run in groupby(zip(offsets, pieces, strict=True), lambda one: one[0]):
+            parts = [piece for _, piece in run]
+            firsts = [part[0] & 0xC0 != 0x80 for part in parts if len(part) == 1]
+            if len(firsts) == len(parts) > sum(firsts) == stop - start:
+                places += [(start + number - 1, start + number) for number in accumulate(firsts)]
+            else:
+                places += [(start, stop)] * len(parts)
+        return places
 
     def _known(self, id: int) -> int:
         if not 0 <= id < len(self._raw):
