@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.config import parse
-from regard.data.batches import BatchRows, BatchSettings, Plan, key_bucket
+from regard.data.batches import BatchRows, BatchSettings, PaddedPlan, key_bucket
 from regard.data.shapes import rounded_up
 from regard.errors import DataError, ResumeError, UsageError
 
@@ -44,7 +44,7 @@ def fits(source, target, max_length: int) -> list[int]:
 @settings(max_examples=60, deadline=None)
 @given(corpora(), st.integers(0, 5))
 def test_every_row_that_fits_is_seen_exactly_once(made, epoch):
-    plan, (source, target, *_) = Plan(*made), made
+    plan, (source, target, *_) = PaddedPlan(*made), made
     seen = [row for rows in rows_of(plan.epoch(epoch)) for row in rows]
     expected = fits(source, target, plan.settings.max_length)
     assert sorted(seen) == expected
@@ -54,7 +54,7 @@ def test_every_row_that_fits_is_seen_exactly_once(made, epoch):
 @settings(max_examples=60, deadline=None)
 @given(corpora())
 def test_budget_shapes_and_padding(made):
-    plan, (source, target, *_) = Plan(*made), made
+    plan, (source, target, *_) = PaddedPlan(*made), made
     shapes = {(shape.source, shape.target): shape.rows for shape in plan.shapes}
     assert len(shapes) <= plan.settings.buckets
     real = padded = 0
@@ -78,7 +78,7 @@ def test_budget_shapes_and_padding(made):
 @given(corpora(), st.integers(1, 4))
 def test_any_world_takes_the_same_batches_in_the_same_order(made, world):
     """T6: step s of a world of w takes batches s*w ... s*w + w - 1 of the one global order."""
-    plan = Plan(*made)
+    plan = PaddedPlan(*made)
     alone = rows_of(plan.epoch(1))
     ranks = [rows_of(plan.epoch(1).batches(rank=rank, world=world)) for rank in range(world)]
     assert len({len(rank) for rank in ranks}) == 1
@@ -92,7 +92,7 @@ def test_any_world_takes_the_same_batches_in_the_same_order(made, world):
 @given(corpora(), st.integers(0, 10**6), st.integers(1, 3))
 def test_resuming_gives_the_same_tail(made, at, world):
     """T6: stopped after `at` batches in any world, continued in another."""
-    plan = Plan(*made)
+    plan = PaddedPlan(*made)
     alone = rows_of(plan.epoch(2))
     start = at % (len(alone) + 1)
     assert len(plan.epoch(2)) == len(alone)
@@ -107,7 +107,7 @@ def test_every_epoch_and_every_seed_has_its_own_order():
     lengths = np.random.default_rng(0).integers(3, 40, 997).astype(np.int32)
     wanted = BatchSettings(tokens=512, max_length=64)
     orders = [
-        str(rows_of(Plan(lengths, lengths, wanted, seed).epoch(epoch)))
+        str(rows_of(PaddedPlan(lengths, lengths, wanted, seed).epoch(epoch)))
         for seed, epoch in [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
     ]
     assert len(set(orders)) == len(orders)
@@ -115,7 +115,7 @@ def test_every_epoch_and_every_seed_has_its_own_order():
 
 def test_batches_are_not_sorted_by_length():
     lengths = np.random.default_rng(1).integers(3, 60, 3989).astype(np.int32)
-    plan = Plan(lengths, None, BatchSettings(tokens=256, max_length=64), 3)
+    plan = PaddedPlan(lengths, None, BatchSettings(tokens=256, max_length=64), 3)
     order = [batch.source_length for batch in plan.epoch(0)]
     ranks = np.argsort(np.argsort(order, kind="stable"), kind="stable")
     assert abs(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1]) < 4 / np.sqrt(len(ranks))
@@ -131,13 +131,13 @@ def sentences(count: int, spread: float = 0.6):
 
 def test_little_padding_in_few_shapes():
     source, target = sentences(100_003)
-    plan = Plan(source, target, BatchSettings(), 0)
+    plan = PaddedPlan(source, target, BatchSettings(), 0)
     assert plan.waste < 0.08
     assert len(plan.shapes) <= 64
-    coarse = Plan(source, target, BatchSettings(buckets=24), 0)
+    coarse = PaddedPlan(source, target, BatchSettings(buckets=24), 0)
     assert coarse.waste < 0.13
     assert len(coarse.shapes) <= 24
-    one_side = Plan(source, None, BatchSettings(), 0)
+    one_side = PaddedPlan(source, None, BatchSettings(), 0)
     assert one_side.waste < 0.045
     assert len(one_side.shapes) <= 32
     full = sum(batch.tokens for batch in plan.epoch(0)) / (4096 * len(plan.epoch(0)))
@@ -146,15 +146,15 @@ def test_little_padding_in_few_shapes():
 
 def test_a_small_corpus_is_not_cut_into_crumbs():
     source, target = sentences(2003)
-    plan = Plan(source, target, BatchSettings(tokens=25_000), 0)
+    plan = PaddedPlan(source, target, BatchSettings(tokens=25_000), 0)
     assert len(plan.epoch(0)) <= 2 * (int(np.maximum(source, target).sum()) // 25_000 + 1)
 
 
 def test_rows_come_in_eights_where_the_budget_has_room():
     source, target = sentences(5003)
-    plan = Plan(source, target, BatchSettings(tokens=2048), 0)
+    plan = PaddedPlan(source, target, BatchSettings(tokens=2048), 0)
     assert {shape.rows % 8 for shape in plan.shapes} == {0}
-    few = Plan(source, None, BatchSettings(sentences=5), 0)
+    few = PaddedPlan(source, None, BatchSettings(sentences=5), 0)
     assert {shape.rows for shape in few.shapes} == {5}
 
 
@@ -181,15 +181,15 @@ def test_a_key_bucket_is_a_near_multiple_of_eight(length):
 def test_nothing_left():
     long = np.full(812, 300, np.int32)
     with pytest.raises(DataError) as caught:
-        Plan(long, long, BatchSettings(), 0)
+        PaddedPlan(long, long, BatchSettings(), 0)
     assert caught.value.what == "0 of 812 rows left: 812 are longer than 256"
     with pytest.raises(DataError, match="0 of 0 rows left"):
-        Plan(long[:0], None, BatchSettings(), 0)
+        PaddedPlan(long[:0], None, BatchSettings(), 0)
 
 
 def test_wrong_questions():
     lengths = np.full(10, 5, np.int32)
-    plan = Plan(lengths, None, BatchSettings(tokens=256), 0)
+    plan = PaddedPlan(lengths, None, BatchSettings(tokens=256), 0)
     with pytest.raises(ResumeError, match="epoch 3 has 1 batches, so none at 2"):
         next(plan.epoch(3).batches(2))
     assert list(plan.epoch(3).batches(1)) == []

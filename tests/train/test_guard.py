@@ -8,15 +8,17 @@ from torch import nn
 
 from regard.errors import DivergedError
 from regard.train.guard import IN_A_THOUSAND, PERSISTS, SIGMAS, WINDOW, Guard
+from regard.train.shard import norms
+from regard.train.update import unfit
 
 
-def spoiled() -> nn.Module:
-    """A model of which only the second layer's gradient is bad."""
+def spoiled() -> list[str]:
+    """The bad parameters of a model of which only the second layer's gradient is bad."""
     model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
     for parameter in model.parameters():
         parameter.grad = torch.ones_like(parameter)
     model[1].weight.grad[0, 2] = torch.inf
-    return model
+    return unfit(model, norms(model).tolist())
 
 
 def test_the_report_names_the_first_bad_gradient_and_the_rows(tmp_path):

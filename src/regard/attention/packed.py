@@ -47,13 +47,16 @@ class Segments:
         """Which sequence a place belongs to."""
         return torch.searchsorted(self.starts, place.int().contiguous(), right=True)
 
-    def to(self, device: torch.device) -> Segments:
-        """The same on another device; copies run beside the computation where they can."""
-        return Segments(
-            self.starts.to(device, non_blocking=True),
-            self.positions.to(device, non_blocking=True),
-            self.longest,
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> Segments:
+        """The same on another device."""
+        starts, positions = (
+            tensor.to(device, non_blocking=non_blocking) for tensor in (self.starts, self.positions)
         )
+        return Segments(starts, positions, self.longest)
+
+    def pinned(self) -> Segments:
+        """The same in memory that a GPU reads by itself."""
+        return Segments(self.starts.pin_memory(), self.positions.pin_memory(), self.longest)
 
 
 @final
@@ -64,9 +67,16 @@ class Packing:
     source: Segments
     target: Segments
 
-    def to(self, device: torch.device) -> Packing:
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> Packing:
         """The same on another device."""
-        return Packing(self.source.to(device), self.target.to(device))
+        source, target = (
+            side.to(device, non_blocking=non_blocking) for side in (self.source, self.target)
+        )
+        return Packing(source, target)
+
+    def pinned(self) -> Packing:
+        """The same in memory that a GPU reads by itself."""
+        return Packing(self.source.pinned(), self.target.pinned())
 
 
 @final

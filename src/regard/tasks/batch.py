@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.attention import Packing, Segments
 from regard.text import BEGIN, PAD
 
 IGNORE = -100  # a target that is not judged: padding, or a word's second piece
@@ -29,15 +30,25 @@ class Batch:
     inputs: Int[Tensor, "batch target"] | None
     targets: Int[Tensor, batch * target]
     count: int
+    packing: Packing | None = None  # where sequences that share one row lie
 
     def to(self, device: torch.device) -> Batch:
         """The same batch on another device; copies run beside the computation where they can."""
         moved = {f.name: getattr(self, f.name) for f in fields(self)}
         for name, value in moved.items():
-            if isinstance(value, Tensor):
-                pinned = value.pin_memory() if device.type == "cuda" else value
-                moved[name] = pinned.to(device, non_blocking=True)
+            if isinstance(value, (Tensor, Packing)):
+                moved[name] = value.to(device, non_blocking=True)
         return Batch(**moved)
+
+    def pinned(self) -> Batch:
+        """The same batch in memory that a GPU reads by itself, while the processor goes on."""
+        held = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name, value in held.items():
+            if isinstance(value, Tensor):
+                held[name] = value.pin_memory()
+            elif isinstance(value, Packing):
+                held[name] = value.pinned()
+        return Batch(**held)
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -65,6 +76,24 @@ def lengths_of(rows: Sequence[np.ndarray], length: int) -> Int[Tensor, " batch"]
     """How many places of each row are real; None when all are, which spares the model a mask."""
     lengths = [len(row) for row in rows]
     return None if all(one == length for one in lengths) else torch.tensor(lengths)
+
+
+def laid_out(lengths: Int[np.ndarray, " rows"], size: int, most: int, longest: int) -> Segments:
+    """Where rows of these lengths lie when they fill `size` places, with room for `most` of them."""
+    starts = np.zeros(most + 1, np.int32)
+    np.cumsum(lengths, out=starts[1 : len(lengths) + 1])
+    end = int(starts[len(lengths)])
+    starts[len(lengths) + 1 :] = end
+    positions = np.zeros((1, size), np.int64)
+    positions[0, :end] = np.arange(end) - np.repeat(starts[: len(lengths)], lengths)
+    return Segments(torch.from_numpy(starts), torch.from_numpy(positions), longest)
+
+
+def filled(values: Int[np.ndarray, " places"], size: int, fill: int) -> Int[Tensor, "1 size"]:
+    """One row of `size` places, the first of them these."""
+    row = np.full((1, size), fill, np.int64)
+    row[0, : len(values)] = values
+    return torch.from_numpy(row)
 
 
 def shifted(targets: Sequence[np.ndarray], length: int, begin: int = BEGIN) -> Int[Tensor, "b t"]:

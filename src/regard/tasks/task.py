@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
@@ -18,8 +17,9 @@ from regard.data.example import Example, TaskName
 from regard.decode import DecodeSettings
 from regard.errors import DataError
 from regard.evaluate import Metric
-from regard.models import Model, Sizes
+from regard.models import Model, Sizes, TokenDecoder
 from regard.tasks.batch import IGNORE, Batch
+from regard.tasks.loss import summed_loss, summed_loss_of
 from regard.text import Labels, TextSettings
 
 Examples = Callable[[], Iterator[Example]]
@@ -62,6 +62,7 @@ class Task(ABC):
     name: ClassVar[TaskName]
     sides: ClassVar[Literal["both", "source", "target"]] = "both"  # which have lengths of their own
     features: int = 0
+    packs: ClassVar[bool] = False  # whether rows may lie end to end
 
     @classmethod
     @abstractmethod
@@ -92,12 +93,19 @@ class Task(ABC):
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
         """Stored rows as one batch of this padded shape."""
 
+    def pack(self, rows: Sequence[Row], sizes: tuple[int, int], room: int, longest: int) -> Batch:
+        """Stored rows end to end in one row of these two sizes, which has room for `room` of them."""
+        raise NotImplementedError(f"{self.name} rows are not packed")
+
     def logits(self, model: Model, batch: Batch) -> Tensor:
         """What the model says about each target."""
         return model(batch.source, batch.lengths, batch.inputs)
 
     def loss(self, model: Model, batch: Batch, smoothing: float = 0.0) -> Float[Tensor, ""]:
         """Cross-entropy, summed over the targets that count (L71)."""
+        if isinstance(model.reader, TokenDecoder) and batch.inputs is not None:
+            states = model.hidden(batch.source, batch.lengths, batch.inputs, batch.packing)
+            return summed_loss_of(states, model.reader.output, batch.targets, smoothing)
         return summed_loss(self.logits(model, batch), batch.targets, smoothing)
 
     @abstractmethod
@@ -123,18 +131,6 @@ class Task(ABC):
     @abstractmethod
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """How good predictions are; the first metric is the one that decides."""
-
-
-def summed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Float[Tensor, ""]:
-    """-log p of each target, with `smoothing` of the mass spread over all symbols (Szegedy 2016)."""
-    logits = logits if logits.dtype == torch.float64 else logits.float()
-    return F.cross_entropy(
-        logits.flatten(0, -2),
-        targets.flatten(),
-        ignore_index=IGNORE,
-        reduction="sum",
-        label_smoothing=smoothing,
-    )
 
 
 def only(examples: Iterator[Example], kind: type) -> Iterator[Any]:

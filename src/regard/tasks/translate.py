@@ -8,11 +8,12 @@ from typing import final
 
 import numpy as np
 
+from regard.attention import Packing
 from regard.data.example import Example, Pair
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, bleu, chrf, exact_match
 from regard.models import Model, Sizes
-from regard.tasks.batch import IGNORE, Batch, lengths_of, padded, shifted
+from regard.tasks.batch import IGNORE, Batch, filled, laid_out, lengths_of, padded, shifted
 from regard.tasks.generate import EMPTY, generate
 from regard.tasks.task import Examples, Prediction, Progress, Row, Task, only
 from regard.text import BEGIN, END, PAD, Codec, TextSettings
@@ -26,6 +27,7 @@ class Translate(Task):
     source: Codec
     target: Codec
     name = "translate"
+    packs = True
 
     @classmethod
     def learn(
@@ -83,6 +85,23 @@ class Translate(Task):
             inputs=shifted(targets, target_length),
             targets=padded(targets, target_length, IGNORE),
             count=sum(map(len, targets)),
+        )
+
+    def pack(self, rows: Sequence[Row], sizes: tuple[int, int], room: int, longest: int) -> Batch:
+        """Both sides end to end; each target begins with the begin symbol, whatever lies before it."""
+        source = np.concatenate([row["source"] for row in rows])
+        target = np.concatenate([row["target"] for row in rows])
+        lengths = [np.array([len(row[side]) for row in rows]) for side in ("source", "target")]
+        sides = [laid_out(*side, room, longest) for side in zip(lengths, sizes, strict=True)]
+        inputs = np.roll(target, 1)
+        inputs[np.cumsum(lengths[1]) - lengths[1]] = BEGIN
+        return Batch(
+            source=filled(source, sizes[0], PAD),
+            lengths=None,
+            inputs=filled(inputs, sizes[1], PAD),
+            targets=filled(target, sizes[1], IGNORE),
+            count=len(target),
+            packing=Packing(*sides),
         )
 
     def predict(

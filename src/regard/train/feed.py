@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import final
 
 import numpy as np
 
-from regard.data.batches import BatchRows, BatchSettings, Plan
+from regard.data.batches import BatchRows, BatchSettings, PaddedPlan, Plan
 from regard.data.loader import prefetch
+from regard.data.packing import PackedPlan
 from regard.data.store import Store
 from regard.tasks import IGNORE, Batch, Task
 from regard.train.world import World
@@ -39,8 +40,10 @@ def plan_for(
     task: Task, lengths: Callable[[str], np.ndarray], settings: BatchSettings, seed: int
 ) -> Plan:
     """Which rows share a batch: decided by the sides that have lengths of their own."""
+    if settings.packed and task.packs:
+        return PackedPlan(lengths("source"), lengths("target"), settings, seed)
     longer = lengths("target" if task.sides == "target" else "source")
-    return Plan(longer, lengths("target") if task.sides == "both" else None, settings, seed)
+    return PaddedPlan(longer, lengths("target") if task.sides == "both" else None, settings, seed)
 
 
 @final
@@ -52,6 +55,7 @@ class Feed:
     ) -> None:
         self.task, self.store, self.world = task, store, world
         self.plan = plan_for(task, store.lengths, settings, seed)
+        self.longest = settings.max_length
 
     def turns(
         self, start: Position, batches_a_step: int, workers: int
@@ -83,6 +87,8 @@ class Feed:
             for source, target in zip(columns["source"], columns["target"], strict=True)
         ]
         source, target = piece.source_length, piece.target_length
+        if piece.packed:
+            return self.task.pack(rows, (source, target), piece.packed, self.longest)
         if self.task.sides == "target":
             source, target = 0, piece.source_length
         return self.task.collate(rows, source, target)
@@ -90,10 +96,8 @@ class Feed:
     def _nothing(self) -> Batch:
         """A rank whose turn is empty still takes part, with a gradient of 0."""
         some = next(iter(self.plan.epoch(0)))
-        batch = self.make(BatchRows(some.rows[:1], some.source_length, some.target_length))
-        return Batch(
-            batch.source, batch.lengths, batch.inputs, batch.targets.fill_(IGNORE), count=0
-        )
+        batch = self.make(replace(some, rows=some.rows[:1]))
+        return replace(batch, targets=batch.targets.fill_(IGNORE), count=0)
 
     def _work(self, start: Position, mine: int) -> Iterator[tuple[tuple[BatchRows, ...], Position]]:
         epoch, done = start.epoch, start.batch
@@ -107,7 +111,10 @@ class Feed:
 
     def _ready(self, item: tuple[tuple[BatchRows, ...], Position]) -> Turn:
         pieces, after = item
-        return Turn(pieces, tuple(self.make(piece) for piece in pieces), after)
+        batches = (self.make(piece) for piece in pieces)
+        if self.world.device.type == "cuda":
+            batches = (batch.pinned() for batch in batches)
+        return Turn(pieces, tuple(batches), after)
 
 
 def _told(item: tuple[tuple[BatchRows, ...], Position]) -> str:

@@ -10,11 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, final
 
-from torch import nn
-
 from regard.errors import DivergedError
 from regard.run import files
-from regard.train.shard import whole
 
 IN_A_ROW, IN_A_THOUSAND = 3, 10  # skipped steps that are too many (T8)
 # A spike is this far above the usual of the last steps, this often in a row (T9).
@@ -31,16 +28,12 @@ class Guard:
         self.losses: deque[float] = deque(maxlen=WINDOW)
         self.above = 0
 
-    def skip(self, step: int, rows: Sequence[int], model: nn.Module, loss: float) -> str:
+    def skip(self, step: int, rows: Sequence[int], bad: Sequence[str], loss: float) -> str:
         """A step whose numbers are not finite is not taken; too many of them end training.
 
-        Every process must call this, and all come to the same end.
+        `bad` names the parameters with such gradients. Every process must call this, and all come to the
+        same end.
         """
-        bad = [
-            name
-            for name, parameter in model.named_parameters()
-            if parameter.grad is not None and not bool(whole(parameter.grad).isfinite().all())
-        ]
         self.skipped.append(step)
         report = {
             "step": step,

@@ -16,6 +16,7 @@ from regard.tasks import Sight, look
 from regard.train.feed import Feed
 from regard.train.world import World
 
+JUDGED = 25_000  # tokens of a batch that is judged
 LONGEST = 4096  # no row that is judged is longer, or one odd line could take all the memory
 
 
@@ -83,6 +84,11 @@ def valid_feed(run: Run, world: World) -> Feed:
     longest = max(int(rows.lengths(side).max(initial=1)) for side in rows.names)
     longest = max(settings.max_length, min(longest, LONGEST))
     longer = settings.model_copy(
-        update={"max_length": longest, "tokens": max(settings.tokens, longest), "window": 1 << 16}
+        update={
+            "max_length": longest,
+            "tokens": max(min(settings.tokens, JUDGED), longest),
+            "window": 1 << 16,
+            "packed": False,
+        }
     )
     return Feed(run.task, rows, longer, run.settings.seed, world)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import signal
+from collections import deque
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any, final
 
@@ -21,7 +22,7 @@ from regard.run.folder import Run
 from regard.run.origin import refuse_other
 from regard.signals import Stop, Stopped
 from regard.tasks import Sight
-from regard.train import judge, shard
+from regard.train import judge, shard, update
 from regard.train.average import mean_of
 from regard.train.card import write_card
 from regard.train.events import Evaluated, Listener, Outcome
@@ -30,7 +31,7 @@ from regard.train.guard import Guard
 from regard.train.meter import Meter
 from regard.train.optimise import rate_at, set_rate
 from regard.train.progress import Learned, Progress
-from regard.train.step import Learner, Stepper, Summed, perplexity
+from regard.train.step import Learner, Stepper, perplexity
 from regard.train.world import World
 
 ASKED = "asked to stop"
@@ -53,7 +54,9 @@ class Trainer:
             shard.fully(self.model, world)
         self.learned = Learned(self.model, self.settings)
         if self.settings.compile:
-            learner = torch.compile(learner, dynamic=True)  # type: ignore[assignment]
+            # Packed batches all have one shape.
+            dynamic = len(self.feed.plan.shapes) > 1
+            learner = torch.compile(learner, dynamic=dynamic)  # type: ignore[assignment]
         if self.settings.distribute == "ddp" and world.size > 1:
             learner = DistributedDataParallel(learner)
         self.stepper = Stepper(learner, self.settings, seed, world, self.feed.make)
@@ -62,6 +65,7 @@ class Trainer:
         self.made_from = run.made_from()
         self.progress = Progress()
         self._saved = self.progress.as_dict()
+        self.unread: deque[update.Taken] = deque()
 
     def train(self) -> Outcome:
         """Until the steps are done, patience ends, or somebody asks to stop."""
@@ -99,34 +103,42 @@ class Trainer:
         if self.stepper.limit != limit:
             told = f"from now on batches have at most {self.stepper.limit} tokens"
             self.listener.noted(f"memory ran out: {told}")
-        norm = shard.norm(self.model)
-        if math.isfinite(norm) and math.isfinite(summed.loss):
-            shard.clip(self.model, self.settings.clip, norm)
-            self.learned.optimiser.step()
-            if self.learned.average is not None:
-                self.learned.average.update(self.model, step)
-            self._spikes(step, summed.mean, turn)
-            self.meter.add(summed, norm, rate)
-        else:
-            self._skip(step, summed, turn)
-        if turn.after.epoch > self.progress.position.epoch:
+        read = update.apply(self.learned, summed, self.settings.clip)
+        if self.learned.average is not None:
+            self.learned.average.update(self.model, step)
+        before, self.progress.position = self.progress.position, turn.after
+        self.progress.step = step
+        self.unread.append(update.Taken(step, turn, before, summed.count, rate, read))
+        self._read_steps(keep=1 if self.learned.is_fused else 0)
+        if turn.after.epoch > before.epoch:
             self.feed.store.verify()  # what changed under us is noticed before it is read again (T16)
-        self.progress.step, self.progress.position = step, turn.after
         return summed.stop
 
-    def _skip(self, step: int, summed: Summed, turn: Turn) -> None:
-        """Numbers that are not finite must not reach the weights (T8)."""
-        rows = self.feed.rows_between(self.progress.position, turn.after)
-        note = self.guard.skip(step, rows, self.model, summed.mean)
+    def _read_steps(self, keep: int = 0) -> None:
+        """Take note of what the last steps found, all but the newest `keep`."""
+        while len(self.unread) > keep:
+            taken = self.unread.popleft()
+            loss, norm, norms = taken.numbers()
+            mean = loss / max(1, taken.count)
+            if math.isfinite(norm) and math.isfinite(loss):
+                self._spikes(taken, mean)
+                self.meter.add(loss, taken.count, norm, taken.rate)
+            else:
+                self._skip(taken, mean, update.unfit(self.model, norms))
+
+    def _skip(self, taken: update.Taken, loss: float, bad: list[str]) -> None:
+        """Numbers that are not finite have not reached the weights (T8)."""
+        rows = self.feed.rows_between(taken.before, taken.turn.after)
+        note = self.guard.skip(taken.step, rows, bad, loss)
         if self.world.is_first:
-            self.run.record("metrics", {"kind": "skipped", "step": step})
+            self.run.record("metrics", {"kind": "skipped", "step": taken.step})
             self.listener.noted(note)
 
-    def _spikes(self, step: int, loss: float, turn: Turn) -> None:
+    def _spikes(self, taken: update.Taken, loss: float) -> None:
         """Tell a loss that has left its usual range, with the rows behind it (T9)."""
         if not self.guard.spike(loss):
             return
-        rows = self.feed.rows_between(self.progress.position, turn.after)
+        step, rows = taken.step, self.feed.rows_between(taken.before, taken.turn.after)
         note = f"the loss spiked to {loss:.3f} at step {step}; first rows {rows[:8]}"
         if self.settings.on_spike == "rewind":
             checkpoint = self.run.checkpoints.latest()
@@ -141,12 +153,18 @@ class Trainer:
     def _regular(self, stop: bool) -> str | None:
         """What happens every so many steps. Why training is over, if it is."""
         step = self.progress.step
-        if step % self.settings.log_every == 0 or step == 1:
+        tell = step % self.settings.log_every == 0 or step == 1
+        due, saves = (
+            step % every == 0
+            for every in (self.settings.evaluate_every, self.settings.checkpoint_every)
+        )
+        if stop or tell or due or saves or self._reason() is not None:
+            self._read_steps()
+        if tell:
             self._tell()
-        due = step % self.settings.evaluate_every == 0
         if stop or (due and not self._evaluate_unless_stopped()):
             return ASKED
-        if step % self.settings.checkpoint_every == 0:
+        if saves:
             self._save()
         return self._reason()
 

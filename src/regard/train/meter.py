@@ -6,7 +6,6 @@ import time
 from typing import final
 
 from regard.train.events import Stepped
-from regard.train.step import Summed
 
 
 @final
@@ -18,11 +17,11 @@ class Meter:
         self.loss, self.count, self.fresh = 0.0, 0, 0
         self.norm = self.rate = 0.0
 
-    def add(self, summed: Summed, norm: float, rate: float) -> None:
+    def add(self, loss: float, count: int, norm: float, rate: float) -> None:
         """One more step."""
-        self.loss += summed.loss
-        self.count += summed.count
-        self.fresh += summed.count
+        self.loss += loss
+        self.count += count
+        self.fresh += count
         self.norm, self.rate = norm, rate
 
     def report(self, step: int, epoch: int) -> Stepped | None:

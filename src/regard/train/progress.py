@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from torch import Tensor
+from torch.distributed.tensor import DTensor
 
 from regard.models import Model
 from regard.run import weights
@@ -72,6 +73,9 @@ class Learned:
     def __init__(self, model: Model, settings: TrainSettings) -> None:
         self.model = model
         self.optimiser = make_optimiser(model, settings)
+        # A spread model's step needs the host: its parts lie on several devices.
+        spread = any(isinstance(p, DTensor) for p in model.parameters())
+        self.is_fused = bool(self.optimiser.param_groups[0].get("fused")) and not spread
         averaged = settings.average == "ema"
         self.average = MovingAverage(model, settings.ema_decay) if averaged else None
 

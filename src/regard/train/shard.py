@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
@@ -69,12 +70,10 @@ def plain(model: Model, run: Run, world: World) -> Model:
     return copy.to(world.device)
 
 
-def norm(model: nn.Module) -> float:
-    """The length of the gradient."""
-    gradients = [p.grad for p in model.parameters() if p.grad is not None]
-    return float(whole(nn.utils.get_total_norm(gradients)))
-
-
-def clip(model: nn.Module, limit: float, length: float) -> None:
-    """Scale a gradient of this length down to the limit."""
-    nn.utils.clip_grads_with_norm_(model.parameters(), limit, torch.tensor(length))
+def norms(model: nn.Module) -> Float[Tensor, " parameters"]:
+    """The length of each parameter's gradient; 0 where there is none."""
+    parameters = list(model.parameters())
+    found = torch._foreach_norm([p.grad for p in parameters if p.grad is not None])
+    lengths = iter([whole(length) for length in found])
+    nothing = torch.zeros((), device=found[0].device)
+    return torch.stack([nothing if p.grad is None else next(lengths).float() for p in parameters])

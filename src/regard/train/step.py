@@ -38,18 +38,21 @@ class Learner(nn.Module):
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Summed:
-    """A step's loss and targets over all processes, and whether one of them was asked to stop."""
+    """A step's loss and targets over all processes, and whether one of them was asked to stop.
 
-    loss: float
+    The loss may still be on its way: whoever turns it into a number waits for the device.
+    """
+
+    loss: Float[Tensor, ""]
     count: int
     stop: bool
 
     @property
     def mean(self) -> float:
         """Loss a target."""
-        return self.loss / max(1, self.count)
+        return float(self.loss) / max(1, self.count)
 
 
 @final
@@ -97,8 +100,10 @@ class Stepper:
                 loss.backward()
             total += loss.detach()
             count += batch.count
-        summed = self.world.total([float(total), float(count), float(stop)])
-        result = Summed(summed[0], int(summed[1]), summed[2] > 0)
+        result = Summed(total, count, stop)
+        if self.world.size > 1:
+            summed = self.world.total([float(total), float(count), float(stop)])
+            result = Summed(torch.tensor(summed[0]), int(summed[1]), summed[2] > 0)
         self._divide(self.world.size / max(1, result.count))
         return result
 
@@ -131,6 +136,12 @@ class Stepper:
             raise MemoryLimitError(
                 f"a batch of {part.tokens} tokens does not fit into memory",
                 where=f"process {self.world.rank} of {self.world.size}",
+                remedy="lower batch.tokens, and raise train.accumulate by as much",
+            ) from fault
+        if part.packed:
+            raise MemoryLimitError(
+                f"a packed batch of {part.tokens} tokens does not fit into memory",
+                where="batch.tokens",
                 remedy="lower batch.tokens, and raise train.accumulate by as much",
             ) from fault
         if len(part.rows) <= 1:

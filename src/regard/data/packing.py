@@ -1,0 +1,98 @@
+"""Rows end to end in a row of fixed size: one shape for every batch, and almost no padding.
+
+The one idea: rows come in shuffled order, and each batch takes as many as fit on both sides. The sides get
+sizes in the proportion that the corpus has, so that they fill up together.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from jaxtyping import Int
+
+from regard.data.batches import BatchRows, BatchSettings, Plan, Shape, none_left
+
+CHUNK = 1 << 20
+TILE = 64  # sizes are whole tiles of a matrix product
+SHORT = 12  # room for rows that are this long on average
+
+
+@final
+class PackedPlan(Plan):
+    """`tokens` places on the side that has more of them; `sentences` bounds the rows of a batch."""
+
+    def __init__(
+        self,
+        source: Int[np.ndarray, " corpus"],
+        target: Int[np.ndarray, " corpus"],
+        settings: BatchSettings,
+        seed: int,
+    ) -> None:
+        self.settings, self.seed, self.count = settings, seed, len(source)
+        self.windows = -(-self.count // settings.window)
+        self._source, self._target = source, target
+        places, self._kept = self._survey()
+        if not self._kept:
+            raise none_left(self.count, settings.max_length)
+        most = settings.sentences or -(-settings.tokens // SHORT)
+        source_size, target_size = (self._size(side, max(places)) for side in places)
+        self.shapes = (Shape(source_size, target_size, most),)
+
+    @property
+    def skipped(self) -> int:
+        """How many rows are longer than `max_length` on a side, and so in no batch."""
+        return self.count - self._kept
+
+    @property
+    def waste(self) -> float:
+        """The share of empty places in the first window of the first epoch; others are alike."""
+        (shape,) = self.shapes
+        batches = self.batches(0, 0)
+        rows = np.concatenate([batch.rows for batch in batches])
+        real = int(self._source[rows].sum(dtype=np.int64) + self._target[rows].sum(dtype=np.int64))
+        return 1 - real / (len(batches) * (shape.source + shape.target))
+
+    def batches(self, window: int, epoch: int) -> list[BatchRows]:
+        """In shuffled order, each as full as it gets."""
+        (shape,) = self.shapes
+        rows = self.shuffled(window, epoch)
+        rows = rows[self._fits(rows)]
+        sides = (
+            (self._source[rows].cumsum(), shape.source),
+            (self._target[rows].cumsum(), shape.target),
+        )
+        found, start = [], 0
+        while start < len(rows):
+            ends = [start + shape.rows]
+            for places, size in sides:
+                before = int(places[start - 1]) if start else 0
+                ends.append(int(np.searchsorted(places, before + size, side="right")))
+            end = min(*ends, len(rows))
+            found.append(BatchRows(rows[start:end], shape.source, shape.target, packed=shape.rows))
+            start = end
+        return found
+
+    def batches_in(self, window: int, epoch: int) -> int:
+        """Known when they are formed."""
+        return len(self.batches(window, epoch))
+
+    def _fits(self, rows: slice | Int[np.ndarray, " rows"]) -> np.ndarray:
+        longest = self.settings.max_length
+        return (self._source[rows] <= longest) & (self._target[rows] <= longest)
+
+    def _survey(self) -> tuple[tuple[int, int], int]:
+        """Places that the rows need on each side, and how many rows can be used."""
+        source = target = kept = 0
+        for start in range(0, self.count, CHUNK):
+            part = slice(start, start + CHUNK)
+            fits = self._fits(part)
+            source += int(self._source[part].sum(where=fits, dtype=np.int64))
+            target += int(self._target[part].sum(where=fits, dtype=np.int64))
+            kept += int(fits.sum())
+        return (source, target), kept
+
+    def _size(self, places: int, most: int) -> int:
+        """A side's share of the budget, in whole tiles, and never too small for the longest row."""
+        share = self.settings.tokens * places / most
+        return max(TILE, round(share / TILE) * TILE, -(-self.settings.max_length // TILE) * TILE)
