@@ -30,7 +30,7 @@ def parse(kind: type[S], tree: Mapping[str, Any], where: str = "settings") -> S:
         return kind.model_validate(dict(tree))
     except ValidationError as fault:
         faults = fault.errors(include_url=False)
-        lines = [_explain(kind, one) for one in faults[:MOST_FAULTS]]
+        lines = _without_echo([_explain(kind, one) for one in faults[:MOST_FAULTS]])
         if len(faults) > MOST_FAULTS:
             lines.append(f"and {len(faults) - MOST_FAULTS} more")
         raise UsageError("; ".join(lines), where=where, remedy=_remedy(lines)) from None
@@ -145,12 +145,25 @@ def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:
             return f"{path}{_short(fault['msg'])}"
         case "missing":
             return f"{path}missing"
+        case "value_error":  # our own words, which say what was wrong
+            return f"{path}{fault['ctx']['error']}"
         case _:
             return f"{path}{_short(fault['msg'])}, not {_short(repr(fault.get('input')))}"
 
 
 def _short(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:199]}…"
+
+
+def _without_echo(lines: list[str]) -> list[str]:
+    """The same long list of choices is told once."""
+    told: set[str] = set()
+    short = []
+    for line in lines:
+        head, mark, choices = line.partition("; choose one of: ")
+        short.append(head if mark and choices in told else line)
+        told.add(choices)
+    return short
 
 
 def _remedy(lines: list[str]) -> str:

@@ -24,7 +24,7 @@ def test_what_does_not_fit_is_refused(tree, message):
     with pytest.raises(UsageError) as fault:
         parse(DecodeSettings, tree, where="decode")
 
-    assert message in str(fault.value)
+    assert fault.value.what == message
     assert fault.value.exit_code == 2
 
 

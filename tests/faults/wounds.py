@@ -14,7 +14,7 @@ from typing import Any
 from regard.errors import RegardError
 
 QUICK = 0.1  # seconds of processor time that one input may take (F2)
-LONGEST_MESSAGE = 2_000
+LONGEST_MESSAGE = 4_000
 
 VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 3, 260, 2**63, 10**12, 0.5, -1e308, "", "<s>", "a", "\x00", "../", "x" * 300,
