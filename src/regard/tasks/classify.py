@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -12,22 +12,19 @@ import torch
 from regard.data.example import Example, Labelled
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, accuracy, macro_f1
-from regard.models import Model, Sizes
+from regard.models import Model
 from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
-from regard.tasks.groups import groups
-from regard.tasks.task import Examples, Prediction, Progress, Row, Task, device_of, label_id, only
+from regard.tasks.labelling import Labelling, known
+from regard.tasks.task import Examples, Prediction, Progress, Row, label_id, only
 from regard.text import BEGIN, PAD, Codec, Labels, TextSettings
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Classify(Task):
+class Classify(Labelling):
     """Text in, one label out. A begin symbol stands in front, for a reader that looks at the first place."""
 
-    source: Codec
-    labels: Labels
     name = "classify"
-    sides = "source"
 
     @classmethod
     def learn(
@@ -37,20 +34,6 @@ class Classify(Task):
         labels = Labels.train(example.label for example in only(examples(), Labelled))
         lines = (example.text for example in only(examples(), Labelled))
         return cls(Codec.train(lines, settings, progress), labels)
-
-    def to_dict(self) -> dict[str, str]:
-        """Pieces and labels."""
-        return {"source": self.source.to_json(), "labels": self.labels.to_json()}
-
-    @classmethod
-    def from_dict(cls, documents: Mapping[str, str]) -> Classify:
-        """Pieces and labels."""
-        return cls(Codec.from_json(documents["source"]), Labels.from_json(documents["labels"]))
-
-    @property
-    def sizes(self) -> Sizes:
-        """Pieces in, labels out."""
-        return Sizes(source=self.source.size, labels=self.labels.size)
 
     def rows(self, examples: Sequence[Example]) -> list[Row]:
         """Pieces, and one label."""
@@ -75,7 +58,6 @@ class Classify(Task):
             count=sum(label != IGNORE for label in labels),
         )
 
-    @torch.inference_mode()
     def predict(
         self,
         model: Model,
@@ -86,22 +68,14 @@ class Classify(Task):
         advance: Progress | None = None,
     ) -> list[Prediction]:
         """The likeliest label of each text, and the others in order."""
-        model.eval()
         ids = [np.array([BEGIN, *row], np.int32) for row in self.source.encode_batch(list(inputs))]
         found = [Prediction("")] * len(inputs)
-        for group in groups([len(row) for row in ids], tokens):
-            rows = [ids[member] for member in group.filled]
-            lengths = torch.tensor([len(row) for row in rows])
-            source = padded(rows, group.length, PAD).to(device_of(model))
-            known = model(source, lengths.to(source.device)).log_softmax(-1).cpu()
-            for place, member in enumerate(group.members):
-                found[member] = self._prediction(known[place])
-            if advance is not None:
-                advance(len(group.members))
+        for member, sure in known(model, ids, tokens, advance):
+            found[member] = self._prediction(sure)
         return found
 
-    def _prediction(self, known: torch.Tensor) -> Prediction:
-        values, ids = known.sort(descending=True, stable=True)
+    def _prediction(self, sure: torch.Tensor) -> Prediction:
+        values, ids = sure.sort(descending=True, stable=True)
         names = [self.labels.decode(number) for number in ids.tolist()]
         ranked = tuple(zip(names, values.tolist(), strict=True))
         return Prediction(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -13,10 +13,10 @@ import torch
 from regard.data.example import Example, Tagged
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, exact_match, span_f1, token_accuracy
-from regard.models import Model, Sizes
+from regard.models import Model
 from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
-from regard.tasks.groups import groups
-from regard.tasks.task import Examples, Prediction, Progress, Row, Task, device_of, label_id, only
+from regard.tasks.labelling import Labelling, known
+from regard.tasks.task import Examples, Prediction, Progress, Row, label_id, only
 from regard.text import PAD, Codec, Labels, TextSettings
 
 _WORDS = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
@@ -24,13 +24,10 @@ _WORDS = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
 @final
 @dataclass(frozen=True, eq=False)
-class Tag(Task):
+class Tag(Labelling):
     """Words are cut into pieces; a word's label is read at its first piece."""
 
-    source: Codec
-    labels: Labels
     name = "tag"
-    sides = "source"
 
     @classmethod
     def learn(
@@ -40,20 +37,6 @@ class Tag(Task):
         labels = Labels.train(tag for e in only(examples(), Tagged) for tag in e.tags)
         lines = (" ".join(example.words) for example in only(examples(), Tagged))
         return cls(Codec.train(lines, settings, progress), labels)
-
-    def to_dict(self) -> dict[str, str]:
-        """Pieces and labels."""
-        return {"source": self.source.to_json(), "labels": self.labels.to_json()}
-
-    @classmethod
-    def from_dict(cls, documents: Mapping[str, str]) -> Tag:
-        """Pieces and labels."""
-        return cls(Codec.from_json(documents["source"]), Labels.from_json(documents["labels"]))
-
-    @property
-    def sizes(self) -> Sizes:
-        """Pieces in, labels out."""
-        return Sizes(source=self.source.size, labels=self.labels.size)
 
     def rows(self, examples: Sequence[Example]) -> list[Row]:
         """Pieces, and under each first piece its word's label."""
@@ -82,7 +65,6 @@ class Tag(Task):
             count=sum(int((target != IGNORE).sum()) for target in targets),
         )
 
-    @torch.inference_mode()
     def predict(
         self,
         model: Model,
@@ -93,24 +75,16 @@ class Tag(Task):
         advance: Progress | None = None,
     ) -> list[Prediction]:
         """The likeliest label of each word."""
-        model.eval()
         cut = [self.pieces(words_of(text)) for text in inputs]
         found = [Prediction("")] * len(inputs)
         asked = [number for number, (pieces, _) in enumerate(cut) if len(pieces)]
-        for group in groups([len(cut[number][0]) for number in asked], tokens):
-            rows = [cut[asked[member]][0] for member in group.filled]
-            lengths = torch.tensor([len(row) for row in rows])
-            source = padded(rows, group.length, PAD).to(device_of(model))
-            known = model(source, lengths.to(source.device)).log_softmax(-1).cpu()
-            for place, member in enumerate(group.members):
-                starts = torch.from_numpy(cut[asked[member]][1])
-                found[asked[member]] = self._prediction(known[place, starts])
-            if advance is not None:
-                advance(len(group.members))
+        for member, sure in known(model, [cut[number][0] for number in asked], tokens, advance):
+            starts = torch.from_numpy(cut[asked[member]][1])
+            found[asked[member]] = self._prediction(sure[starts])
         return found
 
-    def _prediction(self, known: torch.Tensor) -> Prediction:
-        best, ids = known.max(-1)
+    def _prediction(self, sure: torch.Tensor) -> Prediction:
+        best, ids = sure.max(-1)
         tags = tuple(self.labels.decode(number) for number in ids.tolist())
         values = tuple(best.tolist())
         return Prediction(" ".join(tags), sum(values), tags, tuple(ids.tolist()), values)
