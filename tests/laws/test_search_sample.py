@@ -31,8 +31,18 @@ def test_a_row_draws_alike_alone_and_beside_any_neighbours():
     together = sample(DECODER, ENCODED, settings(), Prefix.of(prefixes, CPU))
     for row in range(ROWS):
         own = Prefix.of([prefixes[row]], CPU)
-        alone = sample(DECODER, row_of(ENCODED, row), settings(), own, first_row=row)
+        alone = sample(DECODER, row_of(ENCODED, row), settings(), own, [row])
         assert alone == together[row : row + 1]
+
+
+def test_a_numbered_row_draws_alike_wherever_it_stands():
+    numbers = [7, 3, 11, 5, 2, 9]
+    together = sample(DECODER, ENCODED, settings(), streams=numbers)
+    assert search(DECODER, ENCODED, settings(), streams=numbers) == together
+    order = [4, 0, 5, 2, 1, 3]
+    moved = type(ENCODED)(ENCODED.states[order])
+    found = sample(DECODER, moved, settings(), streams=[numbers[row] for row in order])
+    assert found == [together[row] for row in order]
 
 
 def test_rows_of_one_table_draw_apart():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from regard.decode import graph
@@ -30,10 +31,14 @@ def search(
     encoded: Encoded,
     settings: DecodeSettings,
     prefix: Prefix | None = None,
+    streams: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The hypotheses of each row, best first, by the search that the settings name."""
+    """The hypotheses of each row, best first, by the search that the settings name.
+
+    `streams` number the rows for a search that draws, so that a row draws alike wherever it stands.
+    """
     if settings.sample:
-        return sample(decoder, encoded, settings, prefix)
+        return sample(decoder, encoded, settings, prefix, streams)
     if graph.takes(decoder, encoded, settings, prefix):
         return graph.search(decoder, encoded, settings)
     if settings.beam == 1:

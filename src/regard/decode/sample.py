@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -35,18 +36,17 @@ def sample(
     encoded: Encoded,
     settings: DecodeSettings,
     prefix: Prefix | None = None,
-    first_row: int = 0,
+    streams: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
     """Symbols drawn by their probability.
 
-    Row r draws from a stream of its own, seeded by (seed, first_row + r): its output does not depend on its
-    neighbours.
+    Each row draws from a stream of its own, seeded by (seed, its number in `streams`; else its place): its
+    output does not depend on its neighbours, and with numbers not on its place either.
     """
     longest = settings.max_length + (0 if prefix is None else prefix.tokens.shape[1])
-    streams = [
-        _stream(settings.seed, first_row + row, longest) for row in range(len(encoded.states))
-    ]
-    uniform = torch.stack(streams) if streams else torch.zeros(0, longest)
+    numbers = range(len(encoded.states)) if streams is None else streams
+    drawn = [_stream(settings.seed, number, longest) for number in numbers]
+    uniform = torch.stack(drawn) if drawn else torch.zeros(0, longest)
     uniform = uniform.to(encoded.states.device)
 
     def draw(found: Tensor, number: int) -> Tensor:

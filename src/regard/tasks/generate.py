@@ -41,7 +41,7 @@ def generate(
         prefix = None
         if prefixes is not None:
             prefix = Prefix.of([prefixes[number] for number in group.filled], device)
-        results = search(model.decoder, encoded, settings, prefix)
+        results = search(model.decoder, encoded, settings, prefix, group.filled)
         for number, hypotheses in zip(group.members, results, strict=False):
             found[number] = prediction(hypotheses, write)
         if advance is not None:
