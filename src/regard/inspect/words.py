@@ -48,9 +48,9 @@ def merge(
     weights: Float[np.ndarray, "heads query key"], queries: Axis, keys: Axis
 ) -> Float[np.ndarray, "heads query_word key_word"]:
     """The weights between words."""
-    asking = _membership(queries)
-    asking /= np.maximum(asking.sum(1, keepdims=True), 1)
-    return (asking @ weights @ _membership(keys).T).astype(np.float32)
+    sizes = np.bincount(queries.word_ids, minlength=len(queries.words))
+    asked = _summed(weights, queries) / np.maximum(sizes, 1)[:, None]
+    return _summed(asked.swapaxes(1, 2), keys).swapaxes(1, 2).astype(np.float32)
 
 
 def typed(codec: Codec, text: str, before: Sequence[int] = (), after: Sequence[int] = ()) -> Axis:
@@ -94,10 +94,18 @@ def axis_of(codec: Codec, ids: Sequence[int]) -> Axis:
     return Axis(pieces, tuple(word_ids), tuple(words))
 
 
-def _membership(axis: Axis) -> Float[np.ndarray, "word piece"]:
-    table = np.zeros((len(axis.words), len(axis.pieces)))
-    table[list(axis.word_ids), range(len(axis.pieces))] = 1
-    return table
+def _summed(
+    weights: Float[np.ndarray, "heads piece other"], axis: Axis
+) -> Float[np.ndarray, "heads word other"]:
+    """The pieces of each word added up; what is whole already is left as it is."""
+    if axis.word_ids == tuple(range(len(axis.words))):
+        return weights
+    owners, starts = np.unique(
+        axis.word_ids, return_index=True
+    )  # the pieces of a word stand together
+    total = np.zeros((len(weights), len(axis.words), weights.shape[2]))
+    total[:, owners] = np.add.reduceat(weights, starts, axis=1, dtype=np.float64)
+    return total
 
 
 def _word_starts(text: str) -> list[int]:

@@ -75,8 +75,12 @@ def weights(
     found = site_of(trace, site)
     if what == "scores":
         return _raw(picture.as_floats(head_of(found.scores, head)))
-    table = trace.by_words(found) if words else found.weights
-    return _raw(picture.as_bytes(head_of(table, head)).tobytes())
+    table = head_of(found.weights, head)
+    if words:
+        from regard.inspect.words import merge
+
+        table = merge(table[None], trace.axes[found.queries], trace.axes[found.keys])[0]
+    return _raw(picture.as_bytes(table).tobytes())
 
 
 @router.get(
