@@ -25,14 +25,13 @@ class Session:
         self.state = State.room(weights, shape)
         self.recording: torch.cuda.CUDAGraph | None = None
         self.taken = 0
-        self.fails = False
 
     def step(self) -> None:
         """One symbol for every row; nothing waits for it to be done."""
         if self.recording is not None:
             self.recording.replay()
             return
-        if self.taken >= WARM and self.state.totals.is_cuda and not self.fails:
+        if self.taken >= WARM and self.state.totals.is_cuda:
             self._record()
             self.step()
             return
