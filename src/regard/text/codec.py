@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, groupby
 from typing import final
 
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 from tokenizers.models import BPE, Model, Unigram, WordLevel
-from tokenizers.normalizers import Lowercase, Prepend
-from tokenizers.normalizers import Sequence as Steps
+from tokenizers.normalizers import Lowercase
 
 from regard.errors import UsageError
 from regard.text import document
 from regard.text.count import refuse_surrogates
 from regard.text.learn import learn
 from regard.text.settings import TextSettings
-from regard.text.vocabulary import SPECIALS, UNKNOWN, Vocabulary, reserved
+from regard.text.vocabulary import BYTES, SPECIALS, UNKNOWN, Vocabulary, reserved
 from regard.text.words import piece_label, splitter, starts_word, word_label
 
 
@@ -35,14 +35,14 @@ class Encoding:
 class Codec:
     """One vocabulary at work: text to ids and back.
 
-    Text gets one space in front (not for bytes and characters), so that a word is the same piece at
-    the start of a line as within it, and `encode("a b") == encode("a") + encode("b")`.
+    Text gets one space in front (not for bytes and characters, nor before a symbol), so that a word is
+    the same piece at the start of a line as within it, and `encode("a b") == encode("a") + encode("b")`.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._spaced = vocabulary.settings.kind not in ("byte", "char")
-        self._tokenizer = _tokenizer(vocabulary, self._spaced)
+        self._tokenizer = _tokenizer(vocabulary)
         self._raw = _raw(vocabulary)
 
     @classmethod
@@ -81,6 +81,13 @@ class Codec:
         """How many ids there are, specials included."""
         return len(self._raw)
 
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """The characters that have a piece of their own; any other is unknown, or a row of bytes."""
+        learned = self._vocabulary.pieces[len(reserved(self.settings)) :]
+        own = frozenset(piece for piece in learned if len(piece) == 1)
+        return own | {" "} | {letter.upper() for letter in own if self.settings.lowercase}
+
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without specials."""
         return self.encode_batch([text])[0]
@@ -88,7 +95,8 @@ class Codec:
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts, on all cores."""
         try:
-            encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+            spaced = [self._spaced_out(text) for text in texts]
+            encodings = self._tokenizer.encode_batch_fast(spaced, add_special_tokens=False)
         except TypeError:
             _refuse(texts)
             raise
@@ -97,11 +105,17 @@ class Codec:
     def explain(self, text: str) -> Encoding:
         """The pieces of a text and the words they belong to, written so that a person can read them."""
         refuse_surrogates(text, "text")
-        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        spaced = self._spaced_out(text)
+        encoding = self._tokenizer.encode(spaced, add_special_tokens=False)
+        more = len(spaced) - len(text)
+        # The space put in front counts as part of what it was put before.
+        offsets = [
+            (max(start - more, 0), max(stop - more, more)) for start, stop in encoding.offsets
+        ]
         spans: list[tuple[int, int]] = []
         word_ids: list[int] = []
         before = None
-        places = self._places(encoding.ids, encoding.offsets)
+        places = self._places(encoding.ids, offsets)
         for (start, stop), word in zip(places, encoding.word_ids, strict=True):
             if word != before or (starts_word(text[start]) and text[spans[-1][0] : start].strip()):
                 spans.append((start, stop))
@@ -149,6 +163,10 @@ class Codec:
                 places += [(start, stop)] * len(parts)
         return places
 
+    def _spaced_out(self, text: str) -> str:
+        bare = not self._spaced or not text or text.startswith(self.settings.symbols)
+        return text if bare else " " + text
+
     def _known(self, id: int) -> int:
         if not 0 <= id < len(self._raw):
             raise UsageError(
@@ -157,12 +175,16 @@ class Codec:
         return id
 
 
-def _tokenizer(vocabulary: Vocabulary, spaced: bool) -> Tokenizer:
+def _tokenizer(vocabulary: Vocabulary) -> Tokenizer:
     """The library's parts, put together here and nowhere else; a file only brings words and numbers."""
     tokenizer = Tokenizer(_model(vocabulary))
-    steps = [Lowercase()] if vocabulary.settings.lowercase else []
-    tokenizer.normalizer = Steps([*steps, Prepend(" ")] if spaced else steps)
+    if vocabulary.settings.lowercase:
+        tokenizer.normalizer = Lowercase()
     tokenizer.pre_tokenizer = splitter()
+    # As they are typed, before anything is lower-cased or cut; their ids are the vocabulary's.
+    tokenizer.add_tokens(
+        [AddedToken(symbol, normalized=False) for symbol in vocabulary.settings.symbols]
+    )
     return tokenizer
 
 
@@ -187,8 +209,8 @@ def _raw(vocabulary: Vocabulary) -> list[bytes]:
     unknown = " \ufffd" if vocabulary.settings.kind == "word" else "\ufffd"
     first = reserved(vocabulary.settings)
     raw = [b"", b"", b"", unknown.encode()]
-    raw += [bytes([byte]) for byte in range(256)] if len(first) > len(SPECIALS) else []
-    return raw + [piece.encode() for piece in vocabulary.pieces[len(first) :]]
+    raw += [bytes([byte]) for byte in range(256)] if BYTES[0] in first else []
+    return raw + [piece.encode() for piece in vocabulary.pieces[len(raw) :]]
 
 
 def _refuse(texts: Sequence[str]) -> None:

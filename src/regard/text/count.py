@@ -26,9 +26,11 @@ def count_words(
     """Every word with the space before it, and its count; `progress` hears how many lines were read."""
     words: Counter[str] = Counter()
     chunks: Counter[str] = Counter()
+    symbols = re.compile("|".join(map(re.escape, settings.symbols)) or "$^")
     number = 0
     for number, line in enumerate(lines, start=1):
-        chunks.update(_CHUNK.findall(" " + line) if line else ())
+        for part in symbols.split(" " + line) if line else ():
+            chunks.update(_CHUNK.findall(part))
         if not line.isascii():
             refuse_surrogates(line, f"line {number}")
         if len(chunks) >= _FOLD_AT:

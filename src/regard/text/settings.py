@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from regard.config import Settings
 
 Kind = Literal["bpe", "unigram", "byte", "char", "word"]
 
 MOST_PIECES = 1_000_000
+LONGEST_SYMBOL = 32
 FEWEST_SUBWORDS = 300  # 4 specials, 256 bytes, and room for letters
 
 
@@ -26,11 +28,38 @@ class TextSettings(Settings):
     shared: bool = True  # one vocabulary for source and target
     lowercase: bool = False
     min_count: int = Field(default=1, ge=1)  # rarer words and letters get no piece of their own
+    # Pieces that are whole wherever they are typed, such as `>>de<<`; nothing else becomes one.
+    symbols: tuple[str, ...] = ()
+
+    @field_validator("symbols")
+    @classmethod
+    def _are_signs(cls, symbols: tuple[str, ...]) -> tuple[str, ...]:
+        for symbol in symbols:
+            fault = _not_a_symbol(symbol)
+            if fault:
+                raise ValueError(f"'{symbol}' {fault}")
+            if any(symbol in other for other in symbols if other != symbol):
+                raise ValueError(f"'{symbol}' is part of another symbol")
+        if len(set(symbols)) < len(symbols):
+            raise ValueError("a symbol is there twice")
+        return symbols
 
     @model_validator(mode="after")
     def _holds_the_bytes(self) -> TextSettings:
-        if self.kind in ("bpe", "unigram") and self.vocabulary < FEWEST_SUBWORDS:
-            raise ValueError(
-                f"a {self.kind} vocabulary needs room for at least {FEWEST_SUBWORDS} pieces"
-            )
+        fewest = FEWEST_SUBWORDS + len(self.symbols)
+        if self.kind in ("bpe", "unigram") and self.vocabulary < fewest:
+            raise ValueError(f"a {self.kind} vocabulary needs room for at least {fewest} pieces")
         return self
+
+
+def _not_a_symbol(symbol: str) -> str | None:
+    """Why a text cannot be a symbol. Signs at its ends and a letter within: no word is ever cut so."""
+    if not 3 <= len(symbol) <= LONGEST_SYMBOL:
+        return f"has {len(symbol)} characters; a symbol has 3 to {LONGEST_SYMBOL}"
+    if not symbol.isprintable() or " " in symbol:
+        return "holds a space or a character that does not show"
+    if symbol[0].isalnum() or symbol[-1].isalnum() or not any(map(str.isalnum, symbol)):
+        return "must begin and end with a sign and hold a letter or digit, as `>>de<<` does"
+    if symbol in ("<pad>", "<s>", "</s>", "<unk>") or re.fullmatch("<0x[0-9A-F]{2}>", symbol):
+        return "is the name of a piece that every vocabulary has"
+    return None

@@ -1,11 +1,13 @@
 """A vocabulary as plain data: the pieces in the order of their ids, and what joins or weighs them.
 
 Ids 0 to 3 are the specials. Where a kind falls back to bytes, the next 256 ids are the bytes. The names
-of both have `<` beside letters, and words are never cut so: typed text cannot reach them.
+of both have `<` beside letters, and words are never cut so: typed text cannot reach them. The symbols of
+the settings come next, and the learned pieces last.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,12 +57,14 @@ class Vocabulary:
 
 def reserved(settings: TextSettings) -> tuple[str, ...]:
     """The pieces that are there before anything is learned."""
-    return SPECIALS if settings.kind in ("char", "word") else SPECIALS + BYTES
+    bytes_too = () if settings.kind in ("char", "word") else BYTES
+    return SPECIALS + bytes_too + settings.symbols
 
 
 def _settings(tree: Any, where: str) -> TextSettings:
     try:
-        return TextSettings.model_validate(tree, strict=True)
+        # As JSON again, because there alone a list may strictly be a tuple.
+        return TextSettings.model_validate_json(json.dumps(tree), strict=True)
     except ValidationError as fault:
         first = fault.errors()[0]
         path = ".".join(["settings", *map(str, first["loc"])])
