@@ -129,7 +129,7 @@ def test_tatoeba_takes_columns_one_and_two():
     credit = "CC-BY 2.0 (France) Attribution: tatoeba.org"
     path = written("deu.txt", f"Go.\tGeh.\t{credit}\nGo.\tGehe!\t{credit}\nHi.\tHallo!\t{credit}\n")
     description, examples, _ = read(path)
-    assert description == "3 pairs: deu.txt, TSV, column 1 (source) and column 2 (target)"
+    assert description == "3 pairs: deu.txt, TSV, column 1 (source) and column 2 (target) of 3"
     assert examples == [Pair("Go.", "Geh."), Pair("Go.", "Gehe!"), Pair("Hi.", "Hallo!")]
 
 
@@ -187,7 +187,7 @@ def test_csv_with_quotes_line_ends_and_a_lone_carriage_return():
     description, examples, tally = read(written("a.csv", content.replace("\n", "\r\n")))
     assert (
         description
-        == "3 labelled texts: a.csv, CSV, column 'text' (text) and column 'label' (label)"
+        == "3 labelled texts: a.csv, CSV, column 'text' (text) and column 'label' (label) of 3"
     )
     assert examples == [
         Labelled('He said "no", twice', "pos"),

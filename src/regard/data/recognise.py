@@ -188,15 +188,15 @@ def _table(path: Path, separator: str, texts: Sequence[str], task: TaskName | No
             where=f"{path}:1",
             remedy="put a tab (TSV) or a comma (CSV) between source and target, or text and label",
         )
-    named = roles(rows[0])
+    named, columns = roles(rows[0]), len(rows[0])
     if named is not None:
-        kind = _hinted(task, named.kind)
-        return Table(path, kind, named.first, named.second, separator, tuple(rows[0]))
+        kind, header = _hinted(task, named.kind), tuple(rows[0])
+        return Table(path, kind, named.first, named.second, separator, header, columns)
     label = label_column([row for row in rows if len(row) == 2])
     if task == "classify" or (task is None and label is not None):
         label = label or 0
-        return Table(path, Labelled, 1 - label, label, separator)
-    return Table(path, _hinted(task, Pair), 0, 1, separator)
+        return Table(path, Labelled, 1 - label, label, separator, columns=columns)
+    return Table(path, _hinted(task, Pair), 0, 1, separator, columns=columns)
 
 
 def _hinted(task: TaskName | None, found: Kind) -> Kind:

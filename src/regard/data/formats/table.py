@@ -29,6 +29,7 @@ class Table(Format):
     second: int = 1
     separator: str = "\t"
     header: tuple[str, ...] = ()
+    columns: int = 2  # of the first row; those that are not read are said
 
     @property
     def kind(self) -> Kind:
@@ -43,7 +44,8 @@ class Table(Format):
         one, other = SIDES[self.of]
         name = "TSV" if self.separator == "\t" else "CSV"
         columns = f"{self._column(self.first)} ({one}) and {self._column(self.second)} ({other})"
-        return f"{self.path.name}, {name}{packed_as(self.path)}, {columns}"
+        unread = f" of {self.columns}" if self.columns > 2 else ""
+        return f"{self.path.name}, {name}{packed_as(self.path)}, {columns}{unread}"
 
     def read(self, reading: Reading) -> Iterator[Row]:
         last = max(self.first, self.second)
