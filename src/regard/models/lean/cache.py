@@ -1,0 +1,104 @@
+"""What was said so far, for many hypotheses of one source at once.
+
+A row's entries are the keys and values of every symbol that any of its hypotheses read. A hypothesis is a
+path through them: it sees the entries it descends from and no others. So to reorder hypotheses is to reorder
+paths, and no key ever moves; when the room is full, entries that nobody descends from are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+ROOM = 16  # symbols there is room for to begin with
+HIDDEN = (
+    -1e30
+)  # added to the score of what may not be seen; where all is hidden, all is alike, not NaN
+
+Layer = Float[Tensor, "two rows heads room width"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Keys and values layer by layer, and which of them each slot of a row sees: 0, or HIDDEN.
+
+    Without `sight` a row is one hypothesis, which sees all.
+    """
+
+    layers: tuple[Layer, ...]
+    sight: Float[Tensor, "rows slots room"] | None = None
+    filled: int = 0
+
+    @classmethod
+    def none(cls, rows: int, heads: Iterable[tuple[int, int]]) -> Entries:
+        """Before the first symbol; each layer has its number of heads and their width."""
+        return cls(tuple(torch.empty(2, rows, count, ROOM, width) for count, width in heads))
+
+    @property
+    def slots(self) -> int:
+        """Hypotheses a row."""
+        return 1 if self.sight is None else self.sight.shape[1]
+
+    @property
+    def room(self) -> int:
+        """Entries a row can have."""
+        return self.layers[0].shape[3]
+
+    def extended(self) -> Entries:
+        """With the next symbol of each slot, which alone sees it; its keys and values are to be written."""
+        entries = self if self.filled + self.slots <= self.room else self._with_room()
+        before, after = entries.filled, entries.filled + entries.slots
+        if entries.sight is not None:
+            new = entries.sight[:, :, before:after].fill_(HIDDEN)
+            new.diagonal(0, 1, 2).zero_()
+        return replace(entries, filled=after)
+
+    def select(
+        self, rows: Int[Tensor, " rows"] | None, hypotheses: Int[Tensor, " rows_slots"]
+    ) -> Entries:
+        """These rows (or all), whose slots continue these hypotheses, counted over all rows."""
+        layers, count = self.layers, self.layers[0].shape[1]
+        if rows is not None:
+            layers = tuple(layer.index_select(1, rows) for layer in layers)
+            count = len(rows)
+        if self.sight is None and len(hypotheses) == count:
+            return replace(self, layers=layers)
+        sight = self.sight
+        if sight is None:
+            sight = torch.zeros(self.layers[0].shape[1], 1, self.room)
+        chosen = sight.flatten(0, 1).index_select(0, hypotheses).unflatten(0, (count, -1))
+        return replace(self, layers=layers, sight=chosen)
+
+    def _with_room(self) -> Entries:
+        """In new room, without what no hypothesis descends from."""
+        if self.sight is None:
+            room = self.filled + max(ROOM, self.filled // 2)
+            layers = tuple(_copied(layer[:, :, :, : self.filled], room) for layer in self.layers)
+            return replace(self, layers=layers)
+        alive = (self.sight[:, :, : self.filled] == 0).any(1)
+        count = int(alive.sum(1).max())
+        room = count + max(ROOM * self.slots, count // 4)
+        order = alive.int().argsort(dim=1, descending=True, stable=True)[:, :count]
+        sight = self.sight.new_empty(*self.sight.shape[:2], room)
+        sight[:, :, :count] = self.sight.gather(2, order.unsqueeze(1).expand(-1, self.slots, -1))
+        layers = tuple(_copied(_gathered(layer, order), room) for layer in self.layers)
+        return Entries(layers, sight, count)
+
+
+def _gathered(layer: Layer, order: Int[Tensor, "rows count"]) -> Layer:
+    two, rows, heads, _, width = layer.shape
+    place = order.view(1, rows, 1, -1, 1).expand(two, rows, heads, -1, width)
+    return layer.gather(3, place)
+
+
+def _copied(entries: Layer, room: int) -> Layer:
+    two, rows, heads, filled, width = entries.shape
+    layer = entries.new_empty(two, rows, heads, room, width)
+    layer[:, :, :, :filled] = entries
+    return layer

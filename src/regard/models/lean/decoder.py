@@ -1,0 +1,151 @@
+"""The decoder in its lean form: the same `start`, `step` and `select`, with little in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.models.decoder import Decoder, Inputs, Logits
+from regard.models.encoder import Encoded
+from regard.models.lean.block import Feed, Norm, Reading, attend
+from regard.models.lean.cache import Entries
+from regard.models.lean.encoder import Table, anchor, hidden
+from regard.models.lean.product import Product
+
+Rows = Float[Tensor, "rows width"]
+Sources = tuple[tuple[Tensor, Tensor], ...]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LeanState:
+    """What was said, and what each layer sees of the source: one view a row, which all its slots share."""
+
+    said: Entries
+    sources: Sources
+    sight: Float[Tensor, "rows 1 1 key"] | None
+    rows: int
+    position: int = 0
+
+    def select(self, chosen: Int[Tensor, " hypotheses"]) -> LeanState:
+        """These hypotheses, in this order; as long as they stay with their rows nothing large moves."""
+        row = chosen // self.said.slots
+        kept, counts = torch.unique_consecutive(row, return_counts=True)
+        if len(counts) and bool((counts != counts[0]).any()):
+            kept = row  # no common number of slots: every hypothesis becomes a row of its own
+        if len(kept) == self.rows and bool((kept == torch.arange(self.rows)).all()):
+            return replace(self, said=self.said.select(None, chosen))
+        sources = tuple(
+            (key.index_select(0, kept), value.index_select(0, kept)) for key, value in self.sources
+        )
+        sight = None if self.sight is None else self.sight.index_select(0, kept)
+        said = self.said.select(kept, chosen)
+        return replace(self, said=said, sources=sources, sight=sight, rows=len(kept))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LeanBlock:
+    """Self-attention, attention to the source if there is one, feed-forward."""
+
+    attention: Reading
+    cross: Reading | None
+    feed: Feed
+
+
+@final
+class LeanDecoder(Decoder[LeanState]):
+    """A Transformer decoder for generation alone, on a CPU: it cannot be trained or watched."""
+
+    multiple = 1
+
+    def __init__(
+        self,
+        table: Table,
+        blocks: tuple[LeanBlock, ...],
+        norm: Norm | None,
+        output: Product,
+        source: Product | None,
+        *,
+        begin: int,
+        end: int,
+    ) -> None:
+        super().__init__()
+        self.table, self.blocks, self.norm, self.output = table, blocks, norm, output
+        self.source = source  # keys and values of the source for all layers, in one product
+        self.begin, self.end = begin, end
+        self.anchor = anchor()
+
+    def start(self, encoded: Encoded, capacity: int) -> LeanState:  # noqa: ARG002
+        """Nothing said; keys and values of the source are worked out here, once for all slots."""
+        rows = len(encoded.states)
+        said = Entries.none(rows, [(b.attention.heads, b.attention.width) for b in self.blocks])
+        if self.source is None:
+            return LeanState(said, (), None, rows)
+        length = encoded.states.shape[1]
+        void = None if encoded.padding is None else encoded.padding.unseen(length)
+        sight = hidden(void)
+        states = encoded.states
+        if void is not None and sight is not None and bool(void.all(1).any()):
+            states = states.masked_fill(void.unsqueeze(2), 0.0)
+        found = self.source(states.reshape(rows * length, -1)).view(rows, length, -1)
+        sources, first = [], 0
+        for block in self.blocks:
+            assert block.cross is not None
+            heads, width = block.cross.heads, block.cross.width
+            pair = []
+            for _ in range(2):
+                part = found[:, :, first : first + heads * width].unflatten(2, (heads, width))
+                pair.append(part.transpose(1, 2).contiguous())
+                first += heads * width
+            sources.append((pair[0], pair[1]))
+        return LeanState(said, tuple(sources), sight, rows)
+
+    def step(
+        self, state: LeanState, tokens: Int[Tensor, " batch"]
+    ) -> tuple[Float[Tensor, "batch vocabulary"], LeanState]:
+        """One symbol of each hypothesis."""
+        said = state.said.extended()
+        sight = None if said.sight is None else said.sight[:, None, :, : said.filled]
+        states = self.table.at(tokens, state.position)
+        for number, block in enumerate(self.blocks):
+            states = _say(block.attention, states, said, number, sight)
+            if block.cross is not None:
+                states = _look_up(block.cross, states, state, number)
+            states = block.feed(states)
+        if self.norm is not None:
+            states = self.norm(states)
+        return self.output(states), replace(state, said=said, position=state.position + 1)
+
+    def forward(self, encoded: Encoded, inputs: Inputs) -> Logits:
+        """Teacher forcing by steps: for comparison, not for speed."""
+        state, logits = self.start(encoded, inputs.shape[1]), []
+        for tokens in inputs.unbind(1):
+            found, state = self.step(state, tokens)
+            logits.append(found)
+        return torch.stack(logits, 1)
+
+
+def _say(reading: Reading, states: Rows, said: Entries, number: int, sight: Tensor | None) -> Rows:
+    """Self-attention: the newest keys and values go behind the others, then all that is seen is read."""
+    layer, slots, filled = said.layers[number], said.slots, said.filled
+    rows, heads, width = layer.shape[1], reading.heads, reading.width
+    three = reading.into(reading.residual.open(states)).view(rows, slots, 3, heads, width)
+    query, key, value = three.permute(2, 0, 3, 1, 4).unbind()
+    new = layer[:, :, :, filled - slots : filled]
+    new[0].copy_(key)
+    new[1].copy_(value)
+    context = attend(query, layer[0, :, :, :filled], layer[1, :, :, :filled], sight)
+    return reading.close(context.transpose(1, 2).reshape(len(states), -1), states)
+
+
+def _look_up(reading: Reading, states: Rows, state: LeanState, number: int) -> Rows:
+    """Cross-attention: all slots of a row read the one view of its source."""
+    query = reading.into(reading.residual.open(states))
+    query = query.view(state.rows, -1, reading.heads, reading.width).transpose(1, 2)
+    context = attend(query, *state.sources[number], state.sight)
+    return reading.close(context.transpose(1, 2).reshape(len(states), -1), states)

@@ -1,0 +1,222 @@
+"""From a model, or from its outline and its tensors, to the lean form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, final
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import Added, Dot, Heads, Learned, ScaledDot, Sinusoidal, Softmax
+from regard.layers import DecoderBlock, Embedding, EncoderBlock, LayerNorm
+from regard.layers import FeedForward as PlainFeed
+from regard.layers import Residual as PlainResidual
+from regard.models.encoder import Encoder, TransformerEncoder
+from regard.models.lean.block import Feed, Norm, Reading, Residual
+from regard.models.lean.decoder import LeanBlock, LeanDecoder
+from regard.models.lean.encoder import LeanEncoder, Table
+from regard.models.lean.product import Product, product
+from regard.models.model import Model, Reader
+from regard.models.narrow import SCALE, from_rows, to_rows
+from regard.models.transformer_decoder import TransformerDecoder
+
+LeanWeights = Literal["float32", "int8"]
+
+
+def lean(
+    model: Model,
+    weights: LeanWeights = "float32",
+    state: Mapping[str, Tensor] | None = None,
+) -> Model | None:
+    """The model with every standard Transformer in it made lean; None if there is none.
+
+    `state` has the tensors by name, as floats or as whole numbers with scales; then the model itself may be an
+    outline without memory. Readers that are not Transformers are taken over as they are.
+    """
+    packing = _Packing(model.state_dict() if state is None else state, weights)
+    encoder, reader = model.encoder, model.reader
+    lean_encoder: Encoder | None = encoder
+    lean_reader: Reader = reader
+    if isinstance(encoder, TransformerEncoder) and is_standard(encoder):
+        lean_encoder = packing.encoder(encoder)
+    if isinstance(reader, TransformerDecoder) and is_standard(reader):
+        lean_reader = packing.decoder(reader)
+    if lean_encoder is encoder and lean_reader is reader:
+        return None
+    return Model(lean_encoder, lean_reader).eval()
+
+
+def is_standard(side: TransformerEncoder | TransformerDecoder) -> bool:
+    """Dot products, softmax, full reach, positions at the input, norms with gain and shift; nothing set aside."""
+    if (
+        not isinstance(side.embedding, Embedding)
+        or side.embedding.table.weight.dtype != torch.float32
+    ):
+        return False
+    if isinstance(side, TransformerEncoder):
+        whole = side.mask is None
+        heads = [block.attention for block in side.blocks]
+    else:
+        whole = len(side.mask.parts if hasattr(side.mask, "parts") else (side.mask,)) == 1
+        heads = [h for b in side.blocks for h in (b.attention, b.cross) if h is not None]
+    norms = [module for module in side.modules() if isinstance(module, LayerNorm)]
+    plain = all(norm.form == "standard" for norm in norms)
+    return whole and plain and bool(heads) and all(map(_is_plain, heads))
+
+
+def _is_plain(heads: Heads) -> bool:
+    attention = heads.attention
+    return (
+        type(attention.score) in (Dot, ScaledDot)
+        and type(attention.normaliser) is Softmax
+        and attention.bias is None
+        and heads.position is None
+        and heads.gate is None
+        and heads.key_width == heads.value_width
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Packing:
+    """Tensors by their path in the model, and the form they shall take."""
+
+    state: Mapping[str, Tensor]
+    weights: LeanWeights
+
+    def encoder(self, side: TransformerEncoder) -> LeanEncoder:
+        blocks = []
+        for number, block in enumerate(side.blocks):
+            path = f"encoder.blocks.{number}"
+            reading = self.reading(f"{path}.attention", block.attention, block.attention_residual)
+            blocks.append((reading, self.feed(path, block)))
+        norm = self.norm("encoder.norm", side.norm)
+        assert isinstance(side.embedding, Embedding)
+        table = self.table("encoder.embedding", side.embedding)
+        return LeanEncoder(table, tuple(blocks), norm, side.width)
+
+    def decoder(self, side: TransformerDecoder) -> LeanDecoder:
+        blocks = []
+        for number, block in enumerate(side.blocks):
+            path = f"reader.blocks.{number}"
+            reading = self.reading(f"{path}.attention", block.attention, block.attention_residual)
+            cross = None
+            if block.cross is not None and block.cross_residual is not None:
+                cross = self.reading(
+                    f"{path}.cross", block.cross, block.cross_residual, within=False
+                )
+            blocks.append(LeanBlock(reading, cross, self.feed(path, block)))
+        sources = [
+            f"reader.blocks.{number}.cross.{part}"
+            for number, block in enumerate(side.blocks)
+            for part in ("key", "value")
+            if block.cross is not None
+        ]
+        return LeanDecoder(
+            self.table("reader.embedding", side.embedding),
+            tuple(blocks),
+            self.norm("reader.norm", side.norm),
+            self.product("reader.output", single=True),
+            self.product(*sources) if sources else None,
+            begin=side.begin,
+            end=side.end,
+        )
+
+    def reading(
+        self, path: str, heads: Heads, residual: PlainResidual, *, within: bool = True
+    ) -> Reading:
+        """Queries are scaled here once, not at every step."""
+        parts = ("query", "key", "value") if within else ("query",)
+        single = path.startswith("reader")
+        return Reading(
+            self.residual(f"{path}_residual", residual),
+            self.product(
+                *(f"{path}.{part}" for part in parts),
+                first=heads.attention.score.scale(heads.key_width),  # type: ignore[operator]
+                single=single,
+            ),
+            self.product(f"{path}.output", single=single),
+            heads.num_heads,
+            heads.key_width,
+        )
+
+    def feed(self, path: str, block: EncoderBlock | DecoderBlock) -> Feed:
+        feed: PlainFeed = block.feedforward
+        single = path.startswith("reader")
+        return Feed(
+            self.residual(f"{path}.feedforward_residual", block.feedforward_residual),
+            self.product(f"{path}.feedforward.widen", single=single),
+            self.product(f"{path}.feedforward.narrow", single=single),
+            feed.activation,
+        )
+
+    def residual(self, path: str, residual: PlainResidual) -> Residual:
+        norm = self.norm(f"{path}.norm", residual.norm)
+        assert norm is not None
+        return Residual(norm, residual.order == "pre")
+
+    def norm(self, path: str, norm: LayerNorm | None) -> Norm | None:
+        if norm is None:
+            return None
+        return Norm(self.floats(f"{path}.weight"), self.floats(f"{path}.bias"), norm.eps)
+
+    def table(self, path: str, embedding: Embedding) -> Table:
+        name = f"{path}.table.weight"
+        rows, scale = self.state[name].detach(), self.state.get(name + SCALE)
+        if self.weights == "int8" and scale is None:
+            rows, scale = to_rows(rows)
+        elif self.weights == "float32" and scale is not None:
+            rows, scale = from_rows(rows, scale), None
+        position = self.position(f"{path}.position", embedding.position)
+        norm = self.norm(f"{path}.norm", embedding.norm)
+        return Table(rows, scale, embedding.scale, position, norm)
+
+    def position(self, path: str, position: Added | None) -> Added | None:
+        match position:
+            case Sinusoidal():
+                return Sinusoidal(position.width, position.base, position.layout)
+            case Learned():
+                weight = self.floats(f"{path}.weight")
+                learned = Learned(position.width, 1)
+                learned.weight = nn.Parameter(weight, requires_grad=False)
+                return learned
+            case _:
+                return None
+
+    def product(self, *paths: str, first: float = 1.0, single: bool = False) -> Product:
+        """One product of several maps of the same input; the first one's result is scaled."""
+        parts = [self.state[f"{path}.weight"].detach() for path in paths]
+        scales = [self.state.get(f"{path}.weight{SCALE}") for path in paths]
+        biases = [self.state.get(f"{path}.bias") for path in paths]
+        bias = None
+        if biases[0] is not None:
+            bias = torch.cat([b.detach().float() for b in biases if b is not None])
+            bias[: len(parts[0])] *= first
+        weights, scale = self._joined(parts, scales, first)
+        return product(weights, scale, bias, self.weights, single=single)
+
+    def _joined(
+        self, parts: list[Tensor], scales: list[Tensor | None], first: float
+    ) -> tuple[Tensor, Tensor | None]:
+        if self.weights == "float32":
+            floats = [
+                part if scale is None else from_rows(part, scale)
+                for part, scale in zip(parts, scales, strict=True)
+            ]
+            if first != 1.0:
+                floats[0] = floats[0] * first
+            return (torch.cat(floats) if len(floats) > 1 else floats[0]), None
+        pairs = [
+            to_rows(part) if scale is None else (part, scale)
+            for part, scale in zip(parts, scales, strict=True)
+        ]
+        pairs[0] = (pairs[0][0], pairs[0][1] * first)
+        whole = torch.cat([w for w, _ in pairs]) if len(pairs) > 1 else pairs[0][0]
+        return whole, torch.cat([scale for _, scale in pairs])
+
+    def floats(self, name: str) -> Tensor:
+        """A vector, or a small table, as floats."""
+        tensor, scale = self.state[name].detach(), self.state.get(name + SCALE)
+        return tensor.float() if scale is None else from_rows(tensor, scale)
