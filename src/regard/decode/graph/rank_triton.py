@@ -112,7 +112,7 @@ def choose_kernel(
     offer = tl.where(offer == offer, offer, infinite)  # where numbers were not, there is no offer
     flat = slot[:, None] * columns + column[None, :]
     picked = tl.full([places], nothing, tl.int32)
-    for rank in tl.static_range(slots):
+    for rank in range(slots):
         _, where = _best(offer, flat, nothing)
         picked = tl.where(slot == rank, where, picked)
         offer = tl.where(flat == where, infinite, offer)
@@ -134,7 +134,7 @@ def choose_kernel(
     total = tl.full([places], infinite, tl.float32)
     extra = tl.full([places], infinite, tl.float32)
     index = tl.zeros([places], tl.int32)
-    for rank in tl.static_range(slots):
+    for rank in range(slots):
         best, where = _best(value, key, nothing)
         taken = key == where
         of_best = tl.max(tl.max(tl.where(taken, gain, infinite), axis=1), axis=0)
