@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from regard import box
 from regard.config import parse
 from regard.errors import MemoryLimitError, ModelFileError, UsageError
 from regard.models import Model, ModelSettings, Sizes, build
@@ -36,7 +37,12 @@ _SNIFF = 512
 
 @contextlib.contextmanager
 def folder_of(path: Path) -> Iterator[Path]:
-    """The run folder itself, or one that an archive of it was unpacked into for a moment."""
+    """The run folder itself, or one that an archive of it was unpacked into for a moment.
+
+    A name that no file has may be that of a model in the box.
+    """
+    if not path.exists() and str(path) in box.names():
+        path = box.folder(str(path))
     if not path.exists():
         raise ModelFileError(
             "there is no such run", where=str(path), remedy="name a folder that `regard train` made"

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias, final, overload
 
 import torch
 
+from regard.box.card import Card
+from regard.box.card import read as read_card
 from regard.data.example import TaskName
 from regard.decode import DecodeSettings
 from regard.errors import DataError, UsageError
@@ -17,8 +19,9 @@ from regard.run.device import choose_device
 from regard.run.engine import Engine, Note, Precision, changed
 from regard.run.folder import Run
 from regard.run.load import folder_of
+from regard.run.passage import Passages
 from regard.run.room import Room, count, cut
-from regard.tasks import Language, Prediction, Sight, look
+from regard.tasks import Language, Prediction, Sight, Translate, look
 from regard.tasks.tag import words_of
 from regard.tasks.task import Progress, device_of
 
@@ -60,8 +63,9 @@ class Predictor:
         batch_tokens: int = BATCH_TOKENS,
         strict: bool = False,
         note: Note | None = None,
+        card: Card | None = None,
     ) -> None:
-        self.run, self.model = run, model
+        self.run, self.model, self.card = run, model, card
         self.room = Room.of(run.settings.model)
         self.engine = Engine(run.task, model, precision, batch_tokens, strict, note or _warn)
 
@@ -81,8 +85,15 @@ class Predictor:
         with folder_of(Path(path)) as folder:
             run = Run.open(folder)
             model = run.load_model(place)
+            card = read_card(folder)
         return cls(
-            run, model, precision=precision, batch_tokens=batch_tokens, strict=strict, note=note
+            run,
+            model,
+            precision=precision,
+            batch_tokens=batch_tokens,
+            strict=strict,
+            note=note,
+            card=card,
         )
 
     @property
@@ -100,21 +111,61 @@ class Predictor:
         """The most symbols of a text that the model can read, if there is an end to it."""
         return self.room.prompt() if self.task == "language" else self.room.read
 
+    @property
+    def passages(self) -> Passages | None:
+        """How running text is read, by a model that translates sentences."""
+        task, settings = self.run.task, self.run.settings
+        if not isinstance(task, Translate):
+            return None
+        learned = settings.batch.max_length * 3 // 4
+        return Passages(task, max(4, min(learned, self.room.read or learned)))
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that it can be asked to translate into; none, where it knows only one."""
+        return self.passages.languages if self.passages else ()
+
     def __repr__(self) -> str:
         return f"Predictor({self.task}, {count_parameters(self.model):,} parameters, {self.device})"
 
     @overload
-    def translate(self, texts: str, *, beam: int | None = None, truncate: bool = False) -> str: ...
+    def translate(
+        self,
+        texts: str,
+        *,
+        to: str | None = None,
+        split: bool | None = None,
+        beam: int | None = None,
+        truncate: bool = False,
+    ) -> str: ...
     @overload
     def translate(
-        self, texts: Texts, *, beam: int | None = None, truncate: bool = False
+        self,
+        texts: Texts,
+        *,
+        to: str | None = None,
+        split: bool | None = None,
+        beam: int | None = None,
+        truncate: bool = False,
     ) -> list[str]: ...
     def translate(
-        self, texts: str | Texts, *, beam: int | None = None, truncate: bool = False
+        self,
+        texts: str | Texts,
+        *,
+        to: str | None = None,
+        split: bool | None = None,
+        beam: int | None = None,
+        truncate: bool = False,
     ) -> str | list[str]:
-        """The target of each source."""
+        """The target of each source; of a model that knows several languages, `to` says which.
+
+        Such a model reads sentence by sentence, so that a text may be of any length; so does any other when
+        told to `split`.
+        """
         self.require("translate")
-        found = [answer.text for answer in self.predict(texts, beam=beam, truncate=truncate)]
+        split = bool(self.languages) if split is None else split
+        answers = self.predict(texts, to=to, split=split, beam=beam, truncate=truncate)
+        found = [answer.text for answer in answers]
         return found[0] if isinstance(texts, str) else found
 
     @overload
@@ -189,22 +240,42 @@ class Predictor:
         max_length: int | None = None,
         decode: DecodeSettings | None = None,
         truncate: bool = False,
+        to: str | None = None,
+        split: bool = False,
         numbers: Sequence[int] | None = None,
         advance: Progress | None = None,
     ) -> list[Prediction]:
         """Answers with their scores, whatever the task; settings not named are the run's own.
 
         `top_beams` asks for so many alternatives. A drawn answer is a function of the seed, its text, and the
-        number of its text among all (0, 1, 2, .. if not given). `advance` hears how many texts are done.
+        number of its text among all (0, 1, 2, .. if not given). `advance` hears how many texts are done: of
+        texts that are `split`, or translated `to` a language, how many sentences.
         """
         changes = {"beam": beam, "top_beams": top_beams, "max_length": max_length}
         settings = changed(decode or self.run.settings.decode, changes)
-        read = self.fitting(_listed(texts), truncate=truncate)
+        listed = _listed(texts)
+        numbers = range(len(listed)) if numbers is None else numbers
+        if to is None and not split:
+            read = self.fitting(listed, truncate=truncate)
+            return self._answers(read, settings, numbers, advance)
+        if self.passages is None:
+            self.require("translate")
+        return self.passages.answer(  # type: ignore[union-attr]
+            listed, numbers, to, lambda some, own: self._answers(some, settings, own, advance)
+        )
+
+    def _answers(
+        self,
+        read: Sequence[str],
+        settings: DecodeSettings,
+        numbers: Sequence[int],
+        advance: Progress | None,
+    ) -> list[Prediction]:
+        """Answers to texts that the model can read."""
         asked = [n for n, text in enumerate(read) if text.strip() or self.task == "language"]
         if advance is not None and len(asked) < len(read):
             advance(len(read) - len(asked))
         drawn = settings.sample and self.task not in ("tag", "classify")
-        numbers = range(len(read)) if numbers is None else numbers
         found = [EMPTY] * len(read)
         for share, own in self._shares(asked, read, settings):
             chosen = [read[place] for place in share]

@@ -1,0 +1,46 @@
+"""What is in the box: trained models that come with the package, each a folder with a card.
+
+Here is only where they lie and what their cards say; `regard.load` makes one answer.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from regard.box.card import CARD, Card, read
+from regard.errors import UsageError, nearest
+
+PLACE = Path(__file__).parent / "models"
+
+
+def names() -> list[str]:
+    """All models in the box."""
+    return sorted(path.parent.name for path in PLACE.glob(f"*/{CARD}"))
+
+
+def folder(name: str) -> Path:
+    """Where a model lies."""
+    if name not in names():
+        remedy = nearest(name, names()) if names() else "train one: regard train --help"
+        raise UsageError(f"there is no model '{name}' in the box", "model", remedy)
+    return PLACE / name
+
+
+def card(name: str) -> Card:
+    """What a model is, and how good."""
+    found = read(folder(name))
+    assert found is not None
+    return found
+
+
+def first(task: str) -> str:
+    """The model to take for a task when none is named; "" asks for any, translators before others."""
+    cards = sorted((card(name) for name in names()), key=lambda one: one.task != "translate")
+    for one in cards:
+        if task in ("", one.task):
+            return one.name
+    raise UsageError(
+        f"there is no model to {task} with in the box" if task else "the box is empty",
+        where="regard models",
+        remedy="name a run that `regard train` made",
+    )

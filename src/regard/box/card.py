@@ -1,0 +1,79 @@
+"""The card of a model that travels: card.toml beside its weights, read strictly, so nothing is half said."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from regard.config import Settings, parse, read_toml
+from regard.errors import ModelFileError, UsageError
+
+CARD = "card.toml"
+
+Words = Annotated[str, Field(min_length=1)]
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
+
+
+class Source(Settings):
+    """Something the model learned from."""
+
+    name: Words
+    licence: Words
+    examples: int | None = None
+    url: str = ""
+
+
+class Score(Settings):
+    """A number with how it was made; `direction` is `en-fr`, or empty where there is none."""
+
+    test: Words
+    metric: Words
+    value: float
+    signature: Words
+    direction: str = ""
+
+
+class Look(Settings):
+    """Where the model's attention reads as an alignment: a site, and its heads (none: the mean of all)."""
+
+    site: Words
+    heads: tuple[int, ...] = ()
+
+
+class Card(Settings):
+    """What a model is, what it learned from, how good it is, and where it is weak."""
+
+    name: Words
+    title: Words
+    task: Words
+    languages: tuple[Language, ...]
+    directions: tuple[str, ...] = ()
+    licence: Words
+    date: datetime.date
+    parameters: int
+    weights: Words
+    command: Words
+    example: Words
+    limits: tuple[Words, ...]
+    sources: tuple[Source, ...]
+    scores: tuple[Score, ...]
+    look: Look | None = None
+
+
+def read(folder: Path) -> Card | None:
+    """The card that lies in a folder, if one does."""
+    path = folder / CARD
+    if not path.is_file():
+        return None
+    try:
+        return parse(Card, read_toml(path), where=str(path))
+    except UsageError as fault:
+        raise ModelFileError(fault.what[:500], str(path), fault.remedy) from None
+
+
+def size(folder: Path) -> int:
+    """The bytes of a model's files."""
+    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())

@@ -1,0 +1,141 @@
+"""Running text for a model that reads sentences: cut, hidden, asked, and woven together again.
+
+The one idea: only sentences are translated. What lies between them, and what the model must not touch inside
+them, is copied; so any text can be answered, of any length, and nothing of it is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import final
+
+from regard.errors import UsageError, nearest
+from regard.tasks import Prediction, Translate
+from regard.text.keep import Hidden, foreign, hide, keeps, languages, tag
+from regard.text.language import NAMES, guess
+from regard.text.sentences import Span, fitted, sentences, weave
+
+Ask = Callable[[list[str], list[int]], list[Prediction]]  # texts and their numbers -> answers
+
+STRIDE = 1 << 32  # between the numbers of two sentences of one text
+_WIDEST = 12  # characters a symbol, at the most, in a sentence worth counting
+
+
+@final
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a text, what is hidden in it, and what the model reads; nothing, where nothing is said."""
+
+    span: Span
+    hidden: Hidden
+    read: str
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Passages:
+    """A translator that reads running text, sentence by sentence, of at most so many symbols each."""
+
+    task: Translate
+    most: int
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """What it can be asked to translate into."""
+        return languages(self.task.source.settings.symbols)
+
+    def parts(self, text: str, to: str | None, *, whole: bool = False) -> list[Part]:
+        """The sentences of a text; or all of it as one, for whoever wants to look at one picture."""
+        if whole:
+            return [self._part(text, (0, len(text)), to)]
+        spans = (part for span in sentences(text) for part in fitted(text, span, self._fits))
+        return [self._part(text, span, to) for span in spans]
+
+    def answer(
+        self, texts: Sequence[str], numbers: Sequence[int], to: str | None, ask: Ask
+    ) -> list[Prediction]:
+        """One answer for each text; `ask` gets all sentences at once, each with a number of its own."""
+        cut = [self.parts(text, self.target(text, to)) for text in texts]
+        asked = [
+            (part.read, number + STRIDE * place)
+            for number, parts in zip(numbers, cut, strict=True)
+            for place, part in enumerate(parts)
+            if part.read
+        ]
+        answers = iter(ask([read for read, _ in asked], [number for _, number in asked]))
+        found = []
+        for text, parts in zip(texts, cut, strict=True):
+            own = iter(list(islice(answers, sum(1 for part in parts if part.read))))
+            found.append(woven(text, parts, [next(own) if part.read else None for part in parts]))
+        return found
+
+    def target(self, text: str, to: str | None) -> str | None:
+        """The language to translate a text into: the one asked for, or English if it is in another."""
+        known = self.languages
+        if to is not None:
+            if to not in known:
+                what = f"this model does not translate into '{to}'"
+                raise UsageError(
+                    what, "--to", nearest(to, known) if known else "leave it out: it has one target"
+                )
+            return to
+        if not known or text.startswith(tuple(map(tag, known))):
+            return None
+        own = guess(text)
+        if own in (None, "en") or "en" not in known:
+            others = [name for name in known if name != own]
+            listed = ", ".join(f"{name} ({NAMES.get(name, name)})" for name in others)
+            raise UsageError(
+                "into which language?", "--to", f"say --to {others[0]}; this model knows {listed}"
+            )
+        return "en"
+
+    def _part(self, text: str, span: Span, to: str | None) -> Part:
+        own, symbols = text[slice(*span)], self.task.source.settings.symbols
+        hidden = hide(own, self._foreign(own), symbols)
+        read = hidden.text if to is None else f"{tag(to)} {hidden.text}"
+        return Part(span, hidden, read if hidden.says_something else "")
+
+    def _foreign(self, text: str) -> list[Span]:
+        symbols = self.task.source.settings.symbols
+        if not keeps(symbols):
+            return []
+        return foreign(text, self.task.source.letters, symbols)
+
+    def _fits(self, text: str) -> bool:
+        if len(text) > _WIDEST * self.most:
+            return False
+        symbols = keeps(self.task.source.settings.symbols)
+        if symbols and len(self._foreign(text)) > len(symbols):
+            return False
+        return len(self.task.source.encode(text)) + 2 <= self.most
+
+
+def woven(text: str, parts: Sequence[Part], answers: Sequence[Prediction | None]) -> Prediction:
+    """The answers to the sentences of a text as one; a sentence that was not asked stands as it is."""
+    asked = [answer for answer in answers if answer is not None]
+    ranked = [a.alternatives or ((a.text, a.score),) for a in asked]
+
+    def choice(rank: int) -> tuple[str, float]:
+        """The best, second best, .. of each sentence; of one that has no more, its last."""
+        chosen = [own[min(rank, len(own) - 1)] for own in ranked]
+        texts = iter(text for text, _ in chosen)
+        said = [
+            text[slice(*part.span)] if answer is None else part.hidden.restored(next(texts))
+            for part, answer in zip(parts, answers, strict=True)
+        ]
+        spans = [part.span for part in parts]
+        return weave(text, spans, said), sum(score for _, score in chosen)
+
+    best, score = choice(0)
+    return Prediction(
+        best,
+        score,
+        tuple(symbol for answer in asked for symbol in answer.symbols),
+        tuple(number for answer in asked for number in answer.ids),
+        tuple(value for answer in asked for value in answer.log_probabilities),
+        next((answer.finish for answer in asked if answer.finish != "end"), "end"),
+        tuple(choice(rank) for rank in range(max(map(len, ranked), default=0))),
+    )
