@@ -4,6 +4,7 @@ import {
   at,
   decode,
   difference,
+  followed,
   foremost,
   fromBase64,
   headOf,
@@ -92,4 +93,20 @@ it("pools uneven sizes without losing a peak", () => {
   const small = pooled(matrixOf(table), 4);
   expect([small.matrix.rows, small.matrix.columns]).toEqual([4, 4]);
   expect(at(small.matrix, 3, 3)).toBe(-3);
+});
+
+it("follows a token through the layers as rollout does", () => {
+  const layers = [
+    matrixOf([
+      [1, 0],
+      [0.5, 0.5],
+    ]),
+    matrixOf([
+      [0, 1],
+      [0, 1],
+    ]),
+  ];
+  // Half stays (the residual): row 0 of (A2 + I)/2 (A1 + I)/2.
+  expect([...followed(layers, 0)]).toEqual([0.625, 0.375]);
+  expect([...followed(layers, 1)]).toEqual([0.25, 0.75]);
 });

@@ -8,7 +8,11 @@ export function neutral(text: string): string {
 }
 
 export function csv(rows: readonly (readonly Cell[])[]): string {
-  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+  return rows.map(csvRow).join("");
+}
+
+export function csvRow(row: readonly Cell[]): string {
+  return row.map(cell).join(",") + "\r\n";
 }
 
 function cell(value: Cell): string {

@@ -147,3 +147,22 @@ export function around(count: number, place: number, most: number): number[] {
   const first = Math.min(Math.max(place - Math.floor(most / 2), 0), count - size);
   return Array.from({ length: size }, (_, at) => first + at);
 }
+
+/** What one token draws from the text through all layers: rollout, half of each layer being the residual. */
+export function followed(layers: readonly Matrix[], row: number): Float32Array {
+  let flow = new Float32Array(layers[0]?.rows ?? 0);
+  flow[row] = 1;
+  for (const matrix of [...layers].reverse()) {
+    const next = new Float32Array(matrix.columns);
+    for (let query = 0; query < matrix.rows; query++) {
+      if (!flow[query]) continue;
+      const weights = rowOf(matrix, query);
+      const total = 1 + weights.reduce((sum, weight) => sum + weight, 0);
+      const share = flow[query] / total;
+      next[query]! += share;
+      for (let key = 0; key < weights.length; key++) next[key]! += share * weights[key]!;
+    }
+    flow = next;
+  }
+  return flow;
+}

@@ -258,10 +258,6 @@ export const api = {
     json<Neurons>(`api/trace/${name(trace.id)}/neurons/${site.index}/${head}/${row}`, { signal }),
   tree: (trace: Trace, signal: AbortSignal) =>
     json<{ steps: Expansion[][] }>(`api/trace/${name(trace.id)}/tree`, { signal }),
-  async rollout(trace: Trace, layer: number, size: number, signal: AbortSignal): Promise<Matrix> {
-    const response = await ask(`api/trace/${name(trace.id)}/rollout/${layer}`, { signal });
-    return decode(new Uint8Array(await response.arrayBuffer()), size, size);
-  },
   metrics: (run: string, signal: AbortSignal) =>
     json<{ metrics: readonly Metrics[] }>(`api/runs/${name(run)}/metrics`, { signal }).then(
       ({ metrics }) => metrics,

@@ -1,7 +1,7 @@
 // What leaves the page. A view says how it is drawn, its table and its Python; every file is made from these.
 
 import { table as colours, type Palette } from "../pure/colour";
-import { csv, type Cell } from "../pure/csv";
+import { csvRow, type Cell } from "../pure/csv";
 import {
   framed,
   svgOf,
@@ -31,7 +31,7 @@ const NAMES =
 
 export async function save(kind: File, name: string, leaving: Leaving): Promise<void> {
   const file = `${name}.${kind.toLowerCase()}`;
-  if (kind === "CSV") return saveText(csv(leaving.table()), file, "text/csv");
+  if (kind === "CSV") return saveBlob(await csvOf(leaving.table()), file);
   const inks = inksNow();
   const drawing = framed(leaving.draw(), leaving.title, leaving.notes);
   const svg = svgOf(drawing, inks);
@@ -51,6 +51,19 @@ function saveBlob(blob: Blob, name: string): void {
 
 function saveText(text: string, name: string, kind: string): void {
   saveBlob(new Blob([text], { type: `${kind};charset=utf-8` }), name);
+}
+
+/** Written a little at a time, so that the page stays awake over millions of cells. */
+async function csvOf(rows: readonly (readonly Cell[])[]): Promise<Blob> {
+  const parts: string[] = [];
+  let since = performance.now();
+  for (const row of rows) {
+    parts.push(csvRow(row));
+    if (performance.now() - since < 50) continue;
+    await new Promise((go) => setTimeout(go));
+    since = performance.now();
+  }
+  return new Blob(parts, { type: "text/csv;charset=utf-8" });
 }
 
 /** The drawing in pixels, twice as fine as on the screen where it is not too large. */
