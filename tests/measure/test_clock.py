@@ -50,9 +50,3 @@ def test_rates_are_work_over_time(monkeypatch):
     )
     assert floor.matrix_rate("cpu", side=10) == 2 * 10**3 / 0.5
     assert floor.copy_rate("cpu", size=400) == 2 * 400 / 0.5
-
-
-def test_peak_memory_never_falls():
-    before = floor.peak_memory()
-    block = bytearray(1 << 20)
-    assert floor.peak_memory() >= before >= len(block)

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from regard.measure import Ratio, Seconds, Share, Table
+from regard.measure import Bytes, Ratio, Seconds, Share, Table
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,8 @@ from regard.measure import Ratio, Seconds, Share, Table
         (Seconds(0.9999), "1,000 ms"),
         (Seconds(12.34e-6), "12.3 µs"),
         (Seconds(5e-9), "5.00 ns"),
+        (Bytes(3 << 29), "1.50 GiB"),
+        (Bytes(700), "700 B"),
         (Ratio(1.504), "1.50x"),
         (Share(0.3621), "36.2%"),
     ],

@@ -4,10 +4,14 @@ A script in `bench/` needs four things of it: `timed`, `matrix_rate`, `Table` an
 """
 
 from regard.measure.clock import Timing, summary, timed
-from regard.measure.floor import copy_rate, matrix_rate, peak_memory
-from regard.measure.table import Ratio, Seconds, Share, Table
+from regard.measure.floor import copy_rate, matrix_rate
+from regard.measure.memory import Memory, peak_memory
+from regard.measure.table import Bytes, Cell, Ratio, Seconds, Share, Table
 
 __all__ = [
+    "Bytes",
+    "Cell",
+    "Memory",
     "Ratio",
     "Seconds",
     "Share",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-import sys
-
 import torch
 
 from regard.measure.clock import timed
@@ -42,12 +39,3 @@ def copy_rate(device: torch.device | str = "cpu", *, size: int | None = None) ->
     origin = torch.ones(size // 4, device=device)
     copy = torch.empty_like(origin)
     return 2 * size / timed({"copy": lambda: copy.copy_(origin)}, device, rounds=10)["copy"].low
-
-
-def peak_memory(device: torch.device | str = "cpu") -> int:
-    """The most bytes held so far: on a GPU by tensors, on a CPU by the whole process."""
-    device = torch.device(device)
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -25,6 +25,17 @@ class Seconds(float):
 
 
 @final
+class Bytes(int):
+    """A size, in the unit that suits it: `1.50 GiB`."""
+
+    def __str__(self) -> str:
+        for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+            if abs(self) >= 1 << power:
+                return f"{_three(self / (1 << power))} {unit}"
+        return f"{int(self)} B"
+
+
+@final
 class Ratio(float):
     """How many times: `1.50x`."""
 
@@ -94,7 +105,7 @@ def _shown(value: Cell) -> str:
             return "-"
         case float() if not math.isfinite(value):
             return "-"
-        case str() | Seconds() | Ratio() | Share():
+        case str() | Seconds() | Bytes() | Ratio() | Share():
             return str(value)
         case int():
             return f"{value:,}"

@@ -1,0 +1,23 @@
+import torch
+
+from regard.measure import Memory, peak_memory
+
+
+def test_a_block_that_came_and_went_is_seen():
+    with Memory() as memory:
+        block = torch.ones(1 << 24)
+        del block
+        assert memory.before > 0
+    with Memory() as empty:
+        pass
+    with Memory() as held:
+        block = torch.ones(1 << 24)
+    assert held.peak >= 1 << 25
+    assert empty.peak < held.peak
+    assert len(block) == 1 << 24
+
+
+def test_peak_memory_never_falls():
+    before = peak_memory()
+    block = bytearray(1 << 20)
+    assert peak_memory() >= before >= len(block)
