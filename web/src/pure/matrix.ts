@@ -158,7 +158,7 @@ export function followed(layers: readonly Matrix[], row: number): Float32Array {
       if (!flow[query]) continue;
       const weights = rowOf(matrix, query);
       const total = 1 + weights.reduce((sum, weight) => sum + weight, 0);
-      const share = flow[query] / total;
+      const share = flow[query]! / total;
       next[query]! += share;
       for (let key = 0; key < weights.length; key++) next[key]! += share * weights[key]!;
     }
