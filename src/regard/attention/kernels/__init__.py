@@ -1,8 +1,9 @@
 """Ways to work out one attention, all equal to the formula, and the one place that chooses among them.
 
-`explicit` forms every score. `fused` hands dot-product scores with softmax to
-`scaled_dot_product_attention`. `flex` uses a structured mask on a GPU without writing it out. `linear`
-never forms scores at all. `packed` is for sequences that lie end to end in one row.
+`explicit` forms every score. `fused` hands dot-product scores with softmax to `scaled_dot_product_attention`.
+`flex` uses a structured mask on a GPU without writing it out. `linear` never forms scores at all. `additive`,
+on a GPU, and `blocked`, anywhere, never form (query, key, neuron). `packed` is for sequences that lie end to
+end in one row.
 """
 
 from __future__ import annotations
@@ -11,17 +12,27 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from regard.attention.kernels import explicit, flex, fused, linear, packed
+from regard.attention.kernels import additive, blocked, explicit, flex, fused, linear, packed
 from regard.attention.kernels.explicit import scores
 from regard.attention.mask import Both, Causal, Mask, Padding
 from regard.attention.memory import Memory
 from regard.attention.normalise import Proportional, Softmax
-from regard.attention.score import DotScore, FeatureMap
+from regard.attention.score import Additive, DotScore, FeatureMap
 
 if TYPE_CHECKING:
     from regard.attention.attention import Attention
 
-__all__ = ["attend", "explicit", "flex", "fused", "linear", "packed", "scores"]
+__all__ = [
+    "additive",
+    "attend",
+    "blocked",
+    "explicit",
+    "flex",
+    "fused",
+    "linear",
+    "packed",
+    "scores",
+]
 
 
 def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
@@ -32,7 +43,7 @@ def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
     if mask is not None and packing is not None:
         return packed.attend(attention, query, memory, mask, packing)
     plain = attention.bias is None
-    dropping = attention.training and attention.dropout > 0  # FlexAttention cannot
+    dropping = attention.training and attention.dropout > 0  # what only the fused kernel can
     match attention.score, attention.normaliser:
         case FeatureMap(), Proportional() if plain and memory.first == 0 and linear.takes(mask):
             return linear.attend(attention, query, memory, mask)
@@ -40,6 +51,12 @@ def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
             return flex.attend(attention, query, memory, mask)
         case DotScore(), Softmax():
             return fused.attend(attention, query, memory, mask)
+        case Additive(), Softmax() if (
+            plain and not dropping and additive.takes(query, memory, mask)
+        ):
+            return additive.attend(attention, query, memory, mask)
+        case Additive(), _ if blocked.takes(query, memory):
+            return blocked.attend(attention, query, memory, mask)
         case _:
             return explicit.attend(attention, query, memory, mask)
 

@@ -1,4 +1,4 @@
-"""v . tanh(W q + U k) with softmax on a GPU, never forming (query, key, neuron): memory grows with the length.
+"""v . tanh(W q + U k) with softmax on a GPU, never forming (query, key, neuron): memory grows as the length.
 
 The programs are in `additive_triton` and are launched by `additive_launch`, both imported when first needed:
 Triton comes with PyTorch for NVIDIA, and is missed by nobody else. To a compiler the whole is one operation.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 from jaxtyping import Float
@@ -30,7 +30,7 @@ KINDS = (torch.float32, torch.bfloat16, torch.float16)
 @final
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Causal, padding and window masks, and all their conjunctions: i - before <= j <= i + after, j < length."""
+    """Causal, padding and window masks, and their conjunctions: i - before <= j <= i + after, j < length."""
 
     before: int = ENDLESS
     after: int = ENDLESS
@@ -125,13 +125,10 @@ def _backward(
     return additive_launch.backward(*saved, band, context, normaliser, gradient)
 
 
-def _forward_shapes(query: Tensor, key: Tensor, value: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+def _forward_shapes(query: Tensor, _: Tensor, value: Tensor, *__: Any) -> tuple[Tensor, Tensor]:
     """For a compiler: how large the answers are."""
-    from regard.attention.kernels import additive_launch
-
-    room = additive_launch.rounded(query.shape[2], additive_launch.BLOCKS.queries)
     context = value.new_empty(*query.shape[:3], value.shape[-1])
-    return context, query.new_empty(query.shape[:2].numel(), room, dtype=torch.float32)
+    return context, query.new_empty(query.shape[:3], dtype=torch.float32)
 
 
 def _backward_shapes(*tensors: Any) -> tuple[Tensor, ...]:

@@ -18,15 +18,17 @@ SCRATCH = 1 << 28  # bytes that the way back may use for the scores' gradients, 
 class Blocks:
     """How many queries, keys and neurons a program works on, by how many warps; only speed depends on it."""
 
-    queries: int = 32
-    keys: int = 64
+    queries: int
+    keys: int
+    warps: int
     neurons: int = 64
-    forward_warps: int = 4
-    scores_warps: int = 4
-    neurons_warps: int = 4
+    query_warps: int = 4
+    key_warps: int = 4
+    fill: int = 4  # programs a processor should find, where the work can be split so far
 
 
-BLOCKS = Blocks()
+FORWARD = Blocks(queries=32, keys=128, warps=4)
+BACKWARD = Blocks(queries=32, keys=64, warps=4)
 
 
 def rounded(number: int, step: int) -> int:
@@ -43,27 +45,18 @@ def forward(
     band: list[int],
 ) -> tuple[Tensor, Tensor]:
     """The context, and the log2 of what each row's softmax divided by."""
-    weight = weight.contiguous()
-    asking, offered = _Side.of(query, BLOCKS.queries), _Side.of(key, BLOCKS.keys)
+    weight, blocks = weight.contiguous(), FORWARD
+    asking, offered = _Side.of(query, blocks.queries), _Side.of(key, blocks.keys)
     context = value.new_empty(*query.shape[:3], value.shape[-1])
-    normaliser = asking.level.new_empty(asking.rows, asking.room)
+    normaliser = asking.level.new_empty(query.shape[:3])
     programs.forward[asking.blocks, asking.rows](
-        *asking.tensors,
-        *offered.tensors,
-        value,
-        weight,
-        weight if lengths is None else lengths,
-        context,
-        normaliser,
-        *_counts(query, key, weight),
-        value.shape[-1],
-        asking.room,
-        offered.room,
-        *value.stride(),
-        *band,
-        **_constants(asking, lengths),
+        *(*asking.tensors, *offered.tensors, value, weight),
+        *(weight if lengths is None else lengths, context, normaliser),
+        *(*_counts(query, key, weight), value.shape[-1], asking.room, offered.room),
+        *(*value.stride(), *band),
+        **_constants(blocks, asking, lengths),
         **_reading(value),
-        num_warps=BLOCKS.forward_warps,
+        num_warps=blocks.warps,
         num_stages=1,
     )
     return context, normaliser
@@ -84,48 +77,58 @@ def backward(
 
     The scores' gradients are worked out for a chunk of queries at a time, as many as `SCRATCH` has room for.
     """
-    weight, gradient = weight.contiguous(), gradient.contiguous()
+    weight, gradient, blocks = weight.contiguous(), gradient.contiguous(), BACKWARD
     delta = (gradient.float() * context.float()).sum(-1)
-    asking, offered = _Side.of(query, BLOCKS.queries), _Side.of(key, BLOCKS.keys)
+    asking, offered = _Side.of(query, blocks.queries), _Side.of(key, blocks.keys)
     across, down = asking.turned(query), offered.turned(key)
-    step = SCRATCH // (8 * asking.rows * offered.room * BLOCKS.queries)
-    step = min(asking.blocks, max(1, step))
-    size = asking.rows * step * BLOCKS.queries * offered.room
-    by_query, by_key = asking.level.new_empty(2, size)
-    found = [torch.zeros(one.shape, device=one.device) for one in (query, key, value)]
-    shares = delta.new_zeros(*query.shape[:2], asking.blocks, query.shape[-1])
+    step = max(1, SCRATCH // (8 * asking.rows * offered.room * blocks.queries))
+    step = min(asking.blocks, step)
+    by_query, by_key = delta.new_empty(2, asking.rows * step * blocks.queries * offered.room)
+    parts = -(-asking.width // blocks.neurons)
+    splits = _splits(blocks, offered.rows * parts * min(step, offered.blocks), query.device)
+    asked, offers, read = (delta.new_zeros(splits, *one.shape) for one in (query, key, value))
+    shares = delta.new_zeros(splits, *query.shape[:2], asking.blocks, query.shape[-1])
     given = weight, weight if lengths is None else lengths
-    counts, constants = _counts(query, key, weight), _constants(asking, lengths)
-    parts = -(-asking.width // BLOCKS.neurons)
+    counts, constants = _counts(query, key, weight), _constants(blocks, asking, lengths)
     for start in range(0, asking.blocks, step):
-        chunk = start, min(step, asking.blocks - start)
-        programs.scores_backward[offered.blocks, offered.rows](
+        chunk = start, min(step, asking.blocks - start), splits
+        programs.scores_backward[offered.blocks, offered.rows, splits](
             *(*asking.tensors, *offered.tensors, value, *given),
-            *(normaliser, gradient, delta, by_query, by_key, found[2]),
+            *(normaliser, gradient, delta, by_query, by_key, read),
             *(*counts, value.shape[-1], asking.room, offered.room, *value.stride(), *band, *chunk),
             **constants,
             **_reading(value),
-            num_warps=BLOCKS.scores_warps,
+            num_warps=blocks.warps,
             num_stages=1,
         )
-        for own, other, change, sums, blocks in (
-            (across, down, by_key, found[0], chunk[1]),
-            (down, across, by_query, found[1], down.blocks),
+        for own, other, change, sums, along, warps in (
+            (across, down, by_key, asked, chunk[1], blocks.query_warps),
+            (down, across, by_query, offers, down.blocks, blocks.key_warps),
         ):
-            programs.neurons_backward[blocks, own.rows, parts](
+            programs.neurons_backward[along, own.rows, parts * splits](
                 *(*own.tensors, *other.tensors, *given, change, sums, shares),
                 *(*counts, own.room, other.room, *band, *chunk),
                 **constants,
-                NEURONS=BLOCKS.neurons,
+                NEURONS=blocks.neurons,
                 OF_QUERIES=own is across,
-                num_warps=BLOCKS.neurons_warps,
+                num_warps=warps,
                 num_stages=1,
             )
-    shared = shares.sum((0, 2)).sum_to_size(weight.shape)
-    asked, offers, read = (
-        sums.to(one.dtype) for sums, one in zip(found, (query, key, value), strict=True)
+    shared = shares.sum((0, 1, 3)).sum_to_size(weight.shape)
+    return (
+        asked.sum(0).to(query.dtype),
+        offers.sum(0).to(key.dtype),
+        read.sum(0).to(value.dtype),
+        shared.to(weight.dtype),
     )
-    return asked, offers, read, shared.to(weight.dtype)
+
+
+def _splits(blocks: Blocks, ready: int, device: torch.device) -> int:
+    """Into how many shares to cut each program's walk, so that a short text too fills the whole GPU."""
+    processors = 4
+    if device.type == "cuda":
+        processors = torch.cuda.get_device_properties(device).multi_processor_count
+    return max(1, min(8, blocks.fill * processors // max(1, ready)))
 
 
 @final
@@ -141,7 +144,7 @@ class _Side:
     @classmethod
     def of(cls, states: Tensor, block: int) -> _Side:
         """(rows, neurons, positions): a program that walks along neurons finds positions side by side."""
-        (batch, heads, length, width), rows = states.shape, states.shape[:2].numel()
+        (length, width), rows = states.shape[2:], states.shape[:2].numel()
         shape = rows, rounded(width, 2), rounded(length, block)
         level, power = states.new_empty(2, *shape, dtype=torch.float32)
         side = cls(level, power, level.new_empty(rows, shape[2] // block), block)
@@ -194,11 +197,11 @@ def _counts(query: Tensor, key: Tensor, weight: Tensor) -> tuple[int, ...]:
     return query.shape[1], weight.shape[0], query.shape[2], key.shape[2], query.shape[3]
 
 
-def _constants(asking: _Side, lengths: Tensor | None) -> dict[str, Any]:
+def _constants(blocks: Blocks, asking: _Side, lengths: Tensor | None) -> dict[str, Any]:
     return {
         "ROOM": asking.width,
-        "BLOCK_Q": BLOCKS.queries,
-        "BLOCK_K": BLOCKS.keys,
+        "BLOCK_Q": blocks.queries,
+        "BLOCK_K": blocks.keys,
         "PADDED": lengths is not None,
         "HARDWARE": asking.level.is_cuda and torch.version.hip is None,
     }
@@ -208,6 +211,6 @@ def _reading(value: Tensor) -> dict[str, Any]:
     """Values of float32 are multiplied as such: three products of tf32 make one of float32."""
     exact = value.dtype == torch.float32
     return {
-        "VALUES": max(16, programs.triton.next_power_of_2(value.shape[-1])),
+        "VALUES": max(16, 1 << (value.shape[-1] - 1).bit_length()),
         "PRECISION": "tf32x3" if exact else "tf32",
     }

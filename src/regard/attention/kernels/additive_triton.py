@@ -1,6 +1,6 @@
 """Additive attention on a GPU, in Triton: score, softmax and sum in one pass, and the way back in three.
 
-With x = W q + U k, tanh x = 1 - 2 r and r = 1 / (1 + exp(2 W q) exp(2 U k)). The exponentials are taken once a
+With x = W q + U k, tanh x = 1 - 2 r and r = 1 / (1 + exp(2 W q) exp(2 U k)). Exponentials are taken once a
 query and once a key, the 1 cancels in softmax, and a/b + c/d = (a d + b c) / (b d): so two neurons of a pair
 ask the special-function unit for one reciprocal, where two tanh would ask it twice.
 
@@ -221,7 +221,7 @@ def forward(
     real = (at < queries)[:, None] & (out < value_width)[None, :]
     tl.store(context + place, found.to(context.dtype.element_ty), mask=real)
     logarithm = tl.where(blind, float("inf"), top + tl.log2(tl.where(blind, 1.0, total)))
-    tl.store(normaliser + row * query_room + at, logarithm)
+    tl.store(normaliser + row * queries + at, logarithm, mask=at < queries)
 
 
 @triton.jit
@@ -259,6 +259,7 @@ def scores_backward(
     after,
     chunk_start,
     chunk_blocks,
+    splits,
     ROOM: tl.constexpr,
     VALUES: tl.constexpr,
     BLOCK_Q: tl.constexpr,
@@ -267,7 +268,7 @@ def scores_backward(
     HARDWARE: tl.constexpr,
     PRECISION: tl.constexpr,
 ):
-    """For one block of keys and a chunk of queries: what the loss asks of each score and of each value.
+    """For one block of keys and a share of a chunk of queries: what the loss asks of each score and value.
 
     d score = p (d p - delta), with p recomputed from `normaliser`. It is written `down` (query, key) and
     `across` (key, query), so that either reader finds its rows side by side.
@@ -286,9 +287,11 @@ def scores_backward(
     real = (to < keys)[:, None] & (out < value_width)[None, :]
     place = to[:, None] * value_position + out[None, :] * value_neuron
     read = tl.load(value + batch * value_batch + head * value_head + place, mask=real, other=0.0)
-    sums = (row * keys + to)[:, None] * value_width + out[None, :]
+    split = tl.program_id(2)
+    part = split * tl.num_programs(1) + row
+    sums = (part * keys + to)[:, None] * value_width + out[None, :]
     found = tl.load(value_gradient + sums, mask=real, other=0.0)
-    for own_block in range(low, high):
+    for own_block in range(low + split, high, splits):
         at = own_block * BLOCK_Q + tl.arange(0, BLOCK_Q)
         own = row * ROOM * query_room + at
         own_reach = tl.load(query_reach + row * (query_room // BLOCK_Q) + own_block)
@@ -309,7 +312,7 @@ def scores_backward(
         )
         distance = to[None, :] - (first + at)[:, None]
         seen = (distance >= -before) & (distance <= after) & (to < length)[None, :]
-        shift = tl.load(normaliser + row * query_room + at)
+        shift = tl.load(normaliser + row * queries + at, mask=at < queries, other=float("inf"))
         share = tl.where(seen, tl.exp2(score - shift[:, None]), 0.0)
         asked = tl.load(
             gradient + (row * queries + at)[:, None] * value_width + out[None, :],
@@ -352,6 +355,7 @@ def neurons_backward(
     after,
     chunk_start,
     chunk_blocks,
+    splits,
     ROOM: tl.constexpr,
     NEURONS: tl.constexpr,
     BLOCK_Q: tl.constexpr,
@@ -382,14 +386,15 @@ def neurons_backward(
         line = block * BLOCK_K + tl.arange(0, BLOCK)
         stride, lines, skipped = own_room, chunk_blocks * BLOCK_Q, chunk_start * BLOCK_Q
     position = block * BLOCK + tl.arange(0, BLOCK)
-    neuron = tl.program_id(2) * NEURONS + tl.arange(0, NEURONS)
+    split = tl.program_id(2) % splits
+    neuron = (tl.program_id(2) // splits) * NEURONS + tl.arange(0, NEURONS)
     held = neuron < ROOM
     own = (row * own_room + position)[:, None] * ROOM + neuron[None, :]
     power = tl.load(own_power + own, mask=held[None, :], other=0.0)
     reach = tl.load(own_reach + row * (own_room // BLOCK) + block)
     sloped = tl.zeros((BLOCK, NEURONS), tl.float32)
     plain = tl.zeros((BLOCK, NEURONS), tl.float32)
-    for other_block in range(low, high):
+    for other_block in range(low + split, high, splits):
         far = reach + tl.load(other_reach + row * (other_room // OTHERS) + other_block) > FARTHEST
         start = other_block * OTHERS
         other = (row * other_room + start) * ROOM + neuron
@@ -418,17 +423,19 @@ def neurons_backward(
                 sloped += wanted0 * (r0 - r0 * r0)
                 sloped += wanted1 * (r1 - r1 * r1)
                 if OF_QUERIES:
-                    plain += wanted0 * r0 + wanted1 * r1
+                    plain += wanted0 * r0
+                    plain += wanted1 * r1
                 other += 2 * ROOM
                 asked += 2 * stride
     value = tl.load(weight + (head % weight_heads) * width + neuron, mask=neuron < width, other=0.0)
     count = queries if OF_QUERIES else keys
-    place = (row * count + position)[:, None] * width + neuron[None, :]
+    part = split * tl.num_programs(1) + row
+    place = (part * count + position)[:, None] * width + neuron[None, :]
     real = (position < count)[:, None] & (neuron < width)[None, :]
     sloped = 4.0 * value.to(tl.float32)[None, :] * sloped
     sloped += tl.load(gradient + place, mask=real, other=0.0)
     tl.store(gradient + place, sloped, mask=real)
     if OF_QUERIES:
         blocks = own_room // BLOCK
-        place = (row * blocks + block) * width + neuron
+        place = (part * blocks + block) * width + neuron
         tl.store(weight_gradient + place, -2.0 * tl.sum(plain, 0), mask=neuron < width)

@@ -1,0 +1,210 @@
+"""The additive score on a GPU keeps to the formula in float64, gradients included, for every mask it takes.
+
+Without a GPU the same programs run by Triton's interpreter, where it is installed: TRITON_INTERPRET=1.
+"""
+
+import os
+from dataclasses import replace
+from importlib.util import find_spec
+
+import jaxtyping
+import pytest
+import torch
+
+from regard.attention import Additive, Attention, Causal, Padding, Softmax, Window, kernels, watch
+from regard.attention.kernels import additive, explicit
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") is not None
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.gpu,
+    pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs a GPU"),
+    pytest.mark.filterwarnings("ignore:overflow encountered in exp2"),  # the interpreter's numpy
+]
+
+BATCH, HEADS = 3, 2
+SIZES = {"short": (13, 17), "long": (211, 223)} if DEVICE == "cuda" else {"short": (37, 71)}
+CLOSE = {torch.float32: 2e-5, torch.float16: 6e-3, torch.bfloat16: 5e-2}
+NAMES = ["none", "causal", "window", "padding", "padding&causal", "padding&window", "causal&window"]
+
+
+@pytest.fixture(autouse=True)
+def _unchecked_shapes():
+    """Programs of Triton are not Python, and a compiler cannot trace through shape checks."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def make_mask(name, keys):
+    """One row of the batch sees everything, one a part, one nothing."""
+    padding = Padding(torch.tensor([keys, keys // 2, 0], device=DEVICE))
+    parts = {"causal": Causal(), "window": Window(5, 3), "padding": padding}
+    mask = None
+    for part in name.split("&") if name != "none" else ():
+        mask = parts[part] & mask
+    return mask
+
+
+def twins(neurons, dtype, heads=HEADS):
+    """The same attention, in float64 and in this precision."""
+    exact = Attention(Additive(7, 11, neurons, heads), Softmax()).double().to(DEVICE)
+    rough = Attention(Additive(7, 11, neurons, heads), Softmax()).to(DEVICE, dtype)
+    rough.load_state_dict(exact.state_dict())
+    exact.load_state_dict(rough.state_dict())
+    return exact, rough
+
+
+def draw(queries, keys, dtype, values=13, scale=1.0):
+    shapes = (queries, 7), (keys, 11), (keys, values)
+    drawn = [torch.randn(BATCH, HEADS, *shape, device=DEVICE) for shape in shapes]
+    return [(states * scale).to(dtype) for states in drawn]
+
+
+def worked_out(kernel, attention, inputs, mask, first=0):
+    """The context, then the gradients of all inputs and weights."""
+    dtype = attention.score.value_weight.dtype
+    leaves = [states.detach().to(dtype).requires_grad_() for states in inputs]
+    query, key, value = leaves
+    memory = replace(attention.remember(key, value, mask), first=first)
+    context = kernel.attend(attention, query, memory, mask)
+    asked = torch.linspace(-1, 1, context.numel(), device=DEVICE).view(context.shape).to(dtype)
+    leaves += attention.parameters()
+    return [context.detach(), *torch.autograd.grad(context, leaves, asked)]
+
+
+def agree(attentions, inputs, mask, first=0):
+    exact, rough = attentions
+    expected = worked_out(explicit, exact, inputs, mask, first)
+    found = worked_out(additive, rough, inputs, mask, first)
+    close = CLOSE[rough.score.value_weight.dtype]
+    for one, other in zip(found, expected, strict=True):
+        assert one.isfinite().all()
+        size = max(1.0, other.abs().max().item())
+        torch.testing.assert_close(one.double(), other, atol=close * size, rtol=0)
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("dtype", CLOSE, ids=str)
+def test_the_programs_keep_to_the_formula(dtype, size, name):
+    if dtype == torch.bfloat16 and DEVICE == "cpu":
+        pytest.skip("Triton's interpreter multiplies bfloat16 as integers")
+    torch.manual_seed(7)
+    queries, keys = SIZES[size]
+    mask = make_mask(name, keys)
+    context, *gradients = agree(twins(5, dtype), draw(queries, keys, dtype), mask)
+    if "padding" in name:
+        assert (context[2] == 0).all()
+        assert all((gradient[2] == 0).all() for gradient in gradients[:3])
+
+
+@pytest.mark.parametrize("neurons", [1, 2, 3, 64, 67, 131])
+def test_any_number_of_neurons(neurons):
+    torch.manual_seed(7)
+    agree(twins(neurons, torch.float32), draw(29, 31, torch.float32), Causal())
+
+
+@pytest.mark.parametrize("values", [1, 16, 17, 67])
+def test_any_width_of_values(values):
+    torch.manual_seed(7)
+    agree(twins(5, torch.float32), draw(29, 31, torch.float32, values), Window(9, 2))
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-3, 10.0, 100.0])
+def test_far_from_zero_tanh_is_flat_and_near_zero_it_is_a_line(scale):
+    torch.manual_seed(7)
+    agree(twins(5, torch.float32), draw(29, 31, torch.float32, scale=scale), None)
+
+
+def test_one_weight_may_serve_all_heads():
+    torch.manual_seed(7)
+    agree(twins(5, torch.float32, heads=1), draw(29, 31, torch.float32), None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cache_is_read_from_its_position(name):
+    torch.manual_seed(7)
+    mask = make_mask(name, 71)
+    agree(twins(5, torch.float32), draw(13, 71, torch.float32), mask, first=40)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_chunks_change_nothing(monkeypatch, name):
+    from regard.attention.kernels import additive_launch
+
+    monkeypatch.setattr(additive_launch, "SCRATCH", 1)
+    torch.manual_seed(7)
+    agree(twins(5, torch.float32), draw(97, 71, torch.float32), make_mask(name, 71))
+
+
+def test_states_may_lie_in_any_order():
+    torch.manual_seed(7)
+    inputs = draw(29, 31, torch.float32)
+    turned = [states.transpose(1, 2).contiguous().transpose(1, 2) for states in inputs]
+    attentions = twins(5, torch.float32)
+    for one, other in zip(
+        agree(attentions, inputs, None), agree(attentions, turned, None), strict=True
+    ):
+        assert torch.equal(one, other)
+
+
+def test_the_same_twice_is_the_same_to_the_last_bit():
+    torch.manual_seed(7)
+    _, rough = twins(5, torch.float32)
+    inputs = draw(67, 71, torch.float32)
+    both = [worked_out(additive, rough, inputs, Causal()) for _ in range(2)]
+    for one, other in zip(*both, strict=True):
+        assert torch.equal(one, other)
+
+
+needs_gpu = pytest.mark.skipif(DEVICE == "cpu", reason="needs a GPU")
+
+
+@needs_gpu
+def test_a_gpu_takes_it_unless_somebody_looks(monkeypatch):
+    _, rough = twins(64, torch.bfloat16)
+    taken = []
+    real = additive.attend
+    monkeypatch.setattr(kernels.additive, "attend", lambda *a: taken.append(1) or real(*a))
+    query, key, value = draw(211, 223, torch.bfloat16)
+    memory = rough.remember(key, value, Causal())
+    unwatched = rough(query, memory)
+    assert taken
+    with watch(rough) as seen:
+        rough(query, memory)
+    torch.testing.assert_close(seen.weights("") @ value, unwatched, atol=5e-2, rtol=0)
+
+
+@needs_gpu
+def test_memory_grows_as_the_length():
+    def most(length):
+        _, rough = twins(64, torch.float32)
+        inputs = draw(length, length, torch.float32)
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        with torch.no_grad():
+            query, key, value = inputs
+            rough(query, rough.remember(key, value, Causal()))
+        return torch.cuda.max_memory_allocated() - before
+
+    assert most(4096) < 2.5 * most(2048)
+
+
+@needs_gpu
+def test_a_compiler_takes_it_whole():
+    torch.manual_seed(7)
+    _, rough = twins(64, torch.float32)
+    inputs = [states.requires_grad_() for states in draw(211, 223, torch.float32)]
+
+    def read(query, key, value):
+        return rough(query, rough.remember(key, value, Causal()))
+
+    found = torch.compile(read, fullgraph=True)(*inputs), read(*inputs)
+    torch.testing.assert_close(*found, atol=1e-4, rtol=1e-4)
+    gradients = [torch.autograd.grad(one.square().sum(), inputs) for one in found]
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-3, rtol=1e-3)
