@@ -253,7 +253,7 @@ def corpus(
 ) -> None:
     """A real file's lengths, sorted; each batch writes as many symbols as its longest source has."""
     lengths = lengths_of(options.data)
-    figures["sentences"], figures["tokens"] = len(lengths), 0
+    figures["sentences"] = len(lengths)
 
     def batches(size: int) -> list[tuple[torch.Tensor, torch.Tensor, int]]:
         cut = [lengths[start : start + size] for start in range(0, len(lengths), size)]
