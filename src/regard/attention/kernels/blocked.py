@@ -1,7 +1,8 @@
 """The formula for some queries at a time, worked out again on the way back.
 
 Rows of weights know nothing of each other, so this is `explicit` for any score, normaliser and mask, in
-memory that grows as the length: (query, key, neuron) is never whole. What is worked out at once stays in the cache.
+memory that grows as the length: (query, key, neuron) is never whole, and what is worked out at once
+stays in the cache.
 """
 
 from __future__ import annotations

@@ -1,0 +1,291 @@
+"""The additive score against its floor: the rate of the special-function units, which take every tanh.
+
+    python bench/additive.py [--out additive.json] [--tune]
+
+Parts, each of which may fail alone: how many tanh (and reciprocals) a second the GPU gives, by a
+microbenchmark; forward and forward + backward at 1,024 x 1,024 with 8 heads of 64 neurons, explicit, compiled
+and fused; errors against float64; time and memory up to 16,384. On a CPU: explicit and blocked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.attention import Additive, Attention, Causal, Softmax
+from regard.attention.kernels import additive, blocked, explicit
+from regard.attention.memory import Memory
+from regard.measure import Ratio, Seconds, Share, Table
+
+HEADS, WIDTH = 8, 64
+Work = Callable[[], object]
+
+
+def milliseconds(work: Work, device: str, rounds: int = 30, seconds: float = 4.0) -> float:
+    """The median of one call: by CUDA events with a cold cache, or by the processor's own clock."""
+    for _ in range(3):
+        work()
+    taken: list[float] = []
+    began = time.perf_counter()
+    if device != "cuda":
+        while len(taken) < 3 or (len(taken) < rounds and time.perf_counter() - began < seconds):
+            start = time.perf_counter()
+            work()
+            taken.append(1e3 * (time.perf_counter() - start))
+        return statistics.median(taken)
+    flush = torch.empty(1 << 26, dtype=torch.int32, device=device)
+    while len(taken) < 3 or (len(taken) < rounds and time.perf_counter() - began < seconds):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        flush.zero_()  # also keeps the queue filled, so that launching is not measured
+        start.record()
+        work()
+        end.record()
+        end.synchronize()
+        taken.append(start.elapsed_time(end))
+    return statistics.median(taken)
+
+
+def peak(work: Work) -> float:
+    """GiB beyond what is already held."""
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    work()
+    torch.cuda.synchronize()
+    return (torch.cuda.max_memory_allocated() - before) / 2**30
+
+
+def rates() -> dict[str, float]:
+    """Results a second of each special function, in T/s: long chains in registers, all processors full."""
+    from parts import special_functions
+
+    return special_functions.measure(milliseconds)
+
+
+def setting(
+    length: int, dtype: torch.dtype, device: str, grad: bool
+) -> tuple[Attention, Tensor, Memory, list[Tensor]]:
+    attention = Attention(Additive(WIDTH, WIDTH, WIDTH, HEADS), Softmax()).to(device, dtype)
+    leaves = [
+        torch.randn(1, HEADS, length, WIDTH, device=device, dtype=dtype, requires_grad=grad)
+        for _ in range(3)
+    ]
+    query, key, value = leaves
+    if grad:
+        leaves += attention.parameters()
+    with torch.set_grad_enabled(grad):
+        memory = attention.remember(key, value)
+    return attention, query, memory, leaves
+
+
+def works(
+    kernel: Any, length: int, dtype: torch.dtype, device: str, compiled: bool = False
+) -> tuple[Work, Work]:
+    """Forward alone, and forward with backward; keys are prepared, as a memory's are."""
+    attention, query, memory, _ = setting(length, dtype, device, False)
+    other, asking, _, leaves = setting(length, dtype, device, True)
+
+    def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
+        return kernel.attend(attention, query, memory, None)
+
+    read = torch.compile(attend) if compiled else attend
+
+    def forward() -> None:
+        with torch.no_grad():
+            read(attention, query, memory)
+
+    def both() -> None:
+        found = read(other, asking, other.remember(leaves[1], leaves[2]))
+        torch.autograd.grad(found, leaves, found.detach())
+
+    return forward, both
+
+
+def compare(device: str, floor: float | None, length: int) -> Iterator[dict[str, Any]]:
+    triples = HEADS * length * length * WIDTH
+    least = triples / floor / 1e12 if floor else None
+    candidates: list[tuple[str, Any, torch.dtype, bool]] = [
+        ("explicit", explicit, torch.float32, False),
+        ("blocked", blocked, torch.float32, False),
+    ]
+    if device == "cuda":
+        candidates += [
+            ("explicit", explicit, torch.bfloat16, False),
+            ("explicit, compiled", explicit, torch.float32, True),
+            ("explicit, compiled", explicit, torch.bfloat16, True),
+            ("fused", additive, torch.float32, False),
+            ("fused", additive, torch.bfloat16, False),
+            ("fused", additive, torch.float16, False),
+        ]
+    base: dict[str, float] = {}
+    for name, kernel, dtype, compiled in candidates:
+        row: dict[str, Any] = {"path": name, "precision": str(dtype).removeprefix("torch.")}
+        for step, work in zip(
+            ("forward", "both"), works(kernel, length, dtype, device, compiled), strict=True
+        ):
+            try:
+                taken = milliseconds(work, device) / 1e3
+                base.setdefault(step, taken)
+                row[step] = Seconds(taken)
+                row[f"{step} x"] = Ratio(base[step] / taken)
+                if least and step == "forward":
+                    row["of tanh floor"] = Share(least / taken)
+                if device == "cuda":
+                    row[f"{step} GiB"] = round(peak(work), 3)
+            except Exception:
+                traceback.print_exc()
+        yield row
+
+
+def errors() -> Iterator[dict[str, Any]]:
+    """The largest difference to the formula in float64, context and gradients of unit size."""
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        exact = Attention(Additive(WIDTH, WIDTH, WIDTH, HEADS), Softmax()).to("cuda", dtype)
+        rough = Attention(Additive(WIDTH, WIDTH, WIDTH, HEADS), Softmax()).to("cuda", dtype)
+        rough.load_state_dict(exact.state_dict())
+        exact.double()
+        states = [torch.randn(1, HEADS, 256, WIDTH, device="cuda").to(dtype) for _ in range(3)]
+        row: dict[str, Any] = {"precision": str(dtype).removeprefix("torch.")}
+        reference: list[Tensor] = []
+        for name, kernel, attention in (
+            ("float64", explicit, exact),
+            ("explicit", explicit, rough),
+            ("fused", additive, rough),
+        ):
+            kind = attention.score.value_weight.dtype
+            leaves = [one.to(kind).requires_grad_() for one in states]
+            memory = attention.remember(leaves[1], leaves[2], Causal())
+            context = kernel.attend(attention, leaves[0], memory, Causal())
+            found = [context, *torch.autograd.grad(context.sum(), leaves)]
+            reference = reference or found
+            gaps = [
+                float((one - other).abs().max() / other.abs().max())
+                for one, other in zip(found, reference, strict=True)
+            ]
+            if name != "float64":
+                row |= {f"{name} context": gaps[0], f"{name} gradients": max(gaps[1:])}
+        yield row
+
+
+def growth(floor: float | None) -> Iterator[dict[str, Any]]:
+    for length in (1024, 2048, 4096, 8192, 16384):
+        row: dict[str, Any] = {"length": length}
+        for step, work in zip(
+            ("forward", "both"), works(additive, length, torch.bfloat16, "cuda"), strict=True
+        ):
+            row[step] = Seconds(milliseconds(work, "cuda", 10, 2.0) / 1e3)
+            row[f"{step} GiB"] = round(peak(work), 3)
+        if floor:
+            least = HEADS * length * length * WIDTH / floor / 1e12
+            row["of tanh floor"] = Share(least / row["forward"])
+        yield row
+
+
+def tune() -> Iterator[dict[str, Any]]:
+    """Block sizes and warps for the fused programs; the best line belongs into `additive_launch`."""
+    from regard.attention.kernels import additive_launch as launch
+
+    kept = launch.FORWARD, launch.BACKWARD
+    forward, both = works(additive, 1024, torch.bfloat16, "cuda")
+    for queries, keys, warps in product((16, 32, 64), (64, 128), (2, 4, 8)):
+        launch.FORWARD = replace(kept[0], queries=queries, keys=keys, warps=warps)
+        row: dict[str, Any] = {"queries": queries, "keys": keys, "warps": warps}
+        try:
+            yield row | {"forward": Seconds(milliseconds(forward, "cuda", 15) / 1e3)}
+        except Exception as error:
+            yield row | {"failed": type(error).__name__}
+    launch.FORWARD = kept[0]
+    for queries, keys, warps, query_warps, key_warps, fill in (
+        (32, 64, 4, 4, 4, 2),
+        (32, 64, 4, 4, 4, 4),
+        (32, 64, 4, 4, 4, 8),
+        (32, 64, 2, 4, 4, 4),
+        (32, 64, 2, 2, 4, 8),
+        (32, 64, 4, 8, 8, 4),
+        (32, 128, 4, 4, 8, 4),
+        (32, 128, 4, 4, 8, 8),
+        (16, 128, 4, 4, 8, 4),
+        (16, 128, 4, 2, 8, 8),
+        (64, 64, 4, 4, 4, 4),
+        (64, 64, 4, 8, 8, 4),
+        (64, 128, 8, 8, 8, 4),
+        (32, 32, 2, 4, 4, 4),
+    ):
+        names = "queries", "keys", "warps", "query_warps", "key_warps", "fill"
+        row = dict(zip(names, (queries, keys, warps, query_warps, key_warps, fill), strict=True))
+        launch.BACKWARD = replace(kept[1], **row)
+        try:
+            yield row | {"both": Seconds(milliseconds(both, "cuda", 15) / 1e3)}
+        except Exception as error:
+            yield row | {"failed": type(error).__name__}
+    launch.FORWARD, launch.BACKWARD = kept
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--length", type=int, help="1,024 on a GPU, 256 elsewhere")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--tune", action="store_true", help="try other block sizes")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    torch.manual_seed(options.seed)
+    gpu = options.device == "cuda"
+    machine = torch.cuda.get_device_name() if gpu else f"CPU, {torch.get_num_threads()} threads"
+    length = options.length or (1024 if gpu else 256)
+    found: dict[str, Any] = {"machine": machine, "torch": torch.__version__, "length": length}
+
+    def part(name: str, title: str, rows: Iterator[dict[str, Any]]) -> None:
+        """One table, printed and kept as far as it came."""
+        got: list[dict[str, Any]] = []
+        try:
+            got.extend(rows)
+        except Exception:
+            traceback.print_exc()
+        found[name] = got
+        if got:
+            names = dict.fromkeys(key for row in got for key in row)
+            print(Table(title, [{key: row.get(key) for key in names} for row in got]), flush=True)
+        if options.out:
+            options.out.write_text(json.dumps(found, indent=1, default=float) + "\n")
+
+    floor = None
+    if gpu:
+        try:
+            found["rates"] = rates()
+            floor = found["rates"].get("tanh float32")
+            part(
+                "units",
+                f"Special functions, {machine}",
+                iter(
+                    {"function": name, "T/s": round(rate, 3)}
+                    for name, rate in found["rates"].items()
+                ),
+            )
+        except Exception:
+            traceback.print_exc()
+    size = f"{length:,} x {length:,}, {HEADS} heads x {WIDTH}"
+    part(
+        "compare", f"Additive attention, {size}, {machine}", compare(options.device, floor, length)
+    )
+    if gpu:
+        part("errors", "Largest error against float64, of the largest value", errors())
+        part("growth", f"Growth, bfloat16, {HEADS} heads x {WIDTH}", growth(floor))
+    if gpu and options.tune:
+        part("tune", f"Block sizes, {size}", tune())
+
+
+if __name__ == "__main__":
+    main()
