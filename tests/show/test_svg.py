@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from regard.errors import UsageError
-from regard.show import svg
+from regard.show import figure, svg
 from regard.show.colour import cividis
 from tests.inspect.kit import MODELS, traced
 from tests.show.payloads import EVERY, HOSTILE
@@ -45,7 +45,7 @@ def test_other_peoples_text_stays_text(text):
             "[\u202a-\u202e\u2066-\u2069\u2028\u2029\x00-\x09\x0b-\x1f\x7f]", drawing
         )
         shown = [label for label in texts(root) if label]
-        if text in HOSTILE and len(text) <= svg.LONGEST and "\u2028" not in text:
+        if text in HOSTILE and len(text) <= figure.LONGEST and "\u2028" not in text:
             assert shown.count(text) >= 3
 
 
@@ -92,7 +92,11 @@ def test_a_line_for_each_weight_that_can_be_seen():
     weights = np.array([[[0.9, 0.1, 0.0]], [[0.01, 0.0, 0.99]]], np.float32)
     root = parsed(svg.lines(weights, ["q"], ["a", "b", "c"]))
     found = [(line.get("stroke"), line.get("stroke-opacity")) for line in root.iter(f"{SPACE}line")]
-    assert found == [(svg.HEADS[0], "0.900"), (svg.HEADS[0], "0.100"), (svg.HEADS[1], "0.990")]
+    assert found == [
+        (figure.HEADS[0], "0.900"),
+        (figure.HEADS[0], "0.100"),
+        (figure.HEADS[1], "0.990"),
+    ]
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -101,7 +105,7 @@ def test_every_kind_of_trace(kind):
     for site in seen.sites:
         for words in (False, True):
             root = parsed(svg.drawing(seen, site.path, site.heads - 1, words=words))
-            rows, columns, weights = svg.shown(seen, site, words)
+            rows, columns, weights = figure.shown(seen, site, words)
             assert len([rect for rect in root if len(rect)]) == weights[0].size
             assert weights.shape[1:] == (len(rows), len(columns))
 

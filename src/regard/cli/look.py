@@ -30,6 +30,9 @@ def look(
     numbers: Annotated[bool, typer.Option("--numbers", help="Write the weights out.")] = False,
     beam: Annotated[int | None, typer.Option(min=1, help="Hypotheses to follow.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the map into this SVG file.")] = None,
+    png: Annotated[
+        Path | None, typer.Option(help="Draw the map into this PNG file: needs regard[png].")
+    ] = None,
     html: Annotated[
         Path | None, typer.Option(help="Write all heads as one HTML file that needs no network.")
     ] = None,
@@ -51,25 +54,38 @@ def look(
     if svg is not None:
         from regard.show.svg import drawing
 
-        _write(svg, drawing(seen, site, head))
+        _write(svg, drawing(seen, site, head).encode())
+    if png is not None:
+        _write(png, _pixels(seen, site, head))
     if html is not None:
         from regard.show.page import page
 
-        _write(html, page(seen, site=site, head=head))
+        _write(html, page(seen, site=site, head=head).encode())
     if npz is not None:
         seen.save(npz)
         output.say(f"wrote {npz}")
     if as_json:
         print(seen.to_json(), flush=True)
-    elif svg is html is npz is None:
+    elif svg is png is html is npz is None:
         _show(seen, text, site, head, all_heads, numbers)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     from regard.run.files import write_atomic
 
-    write_atomic(path, text.encode())
+    write_atomic(path, content)
     output.say(f"wrote {path}")
+
+
+def _pixels(seen: Trace, site: str | None, head: int | None) -> bytes:
+    from regard.show import figure, raster
+
+    content, missing = raster.painted(figure.drawing(seen, site, head))
+    if missing:
+        output.say(
+            f"no font of this machine has {' '.join(missing)}: drawn as boxes, --svg has them"
+        )
+    return content
 
 
 def _own_question(run: Run) -> str:

@@ -2,6 +2,7 @@
 
 heat_map(weights, rows, columns)    any matrix with names
 sight(look(task, model, text, ...)) where a model looked
+alignment(trace)                    the same between words, for a reader rather than a researcher
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from regard.show.frame import Frame
 from regard.show.label import in_ascii, one_line, padded, piece_names, shortened
 
 if TYPE_CHECKING:
+    from regard.inspect.trace import Trace
     from regard.tasks.look import Sight
 
 LEGEND = 20  # cells from the least weight to the most
@@ -181,3 +183,15 @@ def sight(
         wrap=wrap,
         most_rows=most_rows,
     )
+
+
+def alignment(trace: Trace, numbers: bool = False) -> RenderableType:
+    """Which word of the source each word of an answer comes from, as far as attention tells."""
+    site, weights = trace.site(), trace.alignment()
+    down, across = site.queries, site.keys
+    if down == "one":
+        weights, down, across = weights.T, across, down
+    rows, columns = (
+        tuple(one_line(word) for word in trace.axes[side].words) for side in (down, across)
+    )
+    return heat_map(weights, rows, columns, "", numbers, top=None)

@@ -1,7 +1,6 @@
 """A matrix of colours as a PNG file, in the thirty lines that this takes: no library, no text.
 
-Letters need a font, and a page has one: `regard look --html` saves its map with labels as a PNG. Here is
-what an SVG of very many cells holds inside, one dot a cell.
+An SVG of very many cells holds one inside, one dot a cell; `raster.py` writes its pictures with it.
 """
 
 from __future__ import annotations
