@@ -77,7 +77,7 @@ def fuzz(operations, each):
             calls += 1
             if real:
                 _make_real(case, trace)
-            answer = case.call(headers=HOST)
+            answer = case.call(headers=HOST, timeout=120)
             case.validate_response(answer, excluded_checks=LEFT_OUT)
             assert answer.status_code < 500, answer.text
 
