@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.data import columns
-from regard.data.store import Frames, Ids, Store, write
+from regard.data.store import Frames, Ids, Ragged, Store, write
 from regard.errors import DataError, DiskError, UsageError
 
 
@@ -389,3 +389,26 @@ def test_files_that_change_are_noticed(tmp_path):
     path.unlink()
     with pytest.raises(DataError):
         store.verify()
+
+
+def test_many_rows_at_once_give_the_same_files(tmp_path):
+    rows = [{"a": np.arange(n, dtype=np.int32), "b": np.full(n % 3, 7)} for n in (4, 0, 70_000, 1)]
+    one = write(tmp_path / "one", rows, {"a": Ids(), "b": Ids()})
+    blocks = [
+        {name: Ragged.of([row[name] for row in part]) for name in "ab"}
+        for part in (rows[:2], rows[2:])
+    ]
+    heard = []
+    many = write(tmp_path / "many", blocks, {"a": Ids(), "b": Ids()}, heard.append)
+    assert many.fingerprint == one.fingerprint
+    assert heard == [4]
+    many.verify(whole=True)
+
+
+def test_blocks_that_do_not_fit_together_are_refused(tmp_path):
+    two, one = (Ragged(np.arange(n), np.ones(n, np.int64)) for n in (2, 1))
+    with pytest.raises(DataError, match="the columns have not as many rows"):
+        write(tmp_path / "x", [{"a": two, "b": one}], {"a": Ids(), "b": Ids()})
+    wrong = Ragged(np.arange(5), np.array([2, 2]))
+    with pytest.raises(DataError, match="column 'a' has 5 values, not the 4 of its rows"):
+        write(tmp_path / "y", [{"a": wrong}], {"a": Ids()})

@@ -27,6 +27,14 @@ def test_every_task_is_listed_under_its_own_name(name):
     assert set(TASKS) == set(NAMES)
 
 
+def test_a_block_is_the_rows_end_to_end(name):
+    task = task_of(name)
+    rows, block = task.rows(EXAMPLES[name]), task.block(EXAMPLES[name])
+    for side in ("source", "target"):
+        assert block[side].lengths.tolist() == [len(row[side]) for row in rows]
+        assert block[side].values.tolist() == [one for row in rows for one in row[side].tolist()]
+
+
 def test_a_task_written_down_and_read_again_makes_the_same_rows(name):
     task = task_of(name)
     again = TASKS[name].from_dict(task.to_dict())

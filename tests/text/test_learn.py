@@ -178,3 +178,10 @@ def test_unigram_encodes_by_the_best_segmentation(codecs):
         assert "".join(pieces) == " " + word
         found = sum(scores[piece] for piece in pieces)
         assert math.isclose(found, likelihood(" " + word, scores), abs_tol=1e-4)
+
+
+def test_the_first_lines_are_enough():
+    lines = ["a b c a b c", "the dog the dog", "zebra zebra zebra"]
+    some = Codec.train(iter(lines), TextSettings(vocabulary=400, lines=2))
+    assert some.to_json() == Codec.train(lines[:2], some.settings).to_json()
+    assert "▁zebra" not in {some.piece(number) for number in range(some.size)}

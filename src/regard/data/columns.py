@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,21 @@ class Frames:
 
 
 ColumnKind: TypeAlias = Ids | Frames
+
+
+@final
+@dataclass(frozen=True)
+class Ragged:
+    """Many rows of one column: their values end to end, and how many each has."""
+
+    values: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Sequence[np.ndarray]) -> Ragged:
+        """Rows put end to end."""
+        lengths = np.array([len(row) for row in rows], np.int64)
+        return cls(np.concatenate([row for row in rows if row.size] or rows[:1]), lengths)
 
 
 class _Strict(Settings):
@@ -106,8 +121,41 @@ class ColumnWriter:
             self._sinks[part] = _Sink(part_path(self._folder, self._name, part))
         self._sinks["offsets"].write(np.zeros(1, "<i8"))
 
+    def add(self, rows: np.ndarray | Ragged) -> int:
+        """Add one row, or many at once; how many there were."""
+        if isinstance(rows, Ragged):
+            self.extend(rows)
+            return len(rows.lengths)
+        self.append(rows)
+        return 1
+
     def append(self, row: np.ndarray) -> None:
         """Add one row."""
+        self._refuse_other(row)
+        self._waiting.append(row.copy())  # the caller may use its array again
+        self._held += row.size + 1
+        if self._held >= WAITING:
+            self.flush()
+
+    def extend(self, rows: Ragged) -> None:
+        """Add many rows at once."""
+        self._refuse_other(rows.values)
+        if len(rows.values) != int(rows.lengths.sum()):
+            raise DataError(
+                f"column '{self._name}' has {len(rows.values):,} values, "
+                f"not the {int(rows.lengths.sum()):,} of its rows",
+                where=f"row {self._rows + len(self._waiting)}",
+            )
+        self.flush()
+        self._write(rows)
+
+    def flush(self) -> None:
+        """Write what is waiting."""
+        if self._waiting:
+            self._write(Ragged.of(self._waiting))
+        self._waiting, self._held = [], 0
+
+    def _refuse_other(self, row: np.ndarray) -> None:
         width = self._kind.width if isinstance(self._kind, Frames) else None
         numbers = "iu" if width is None else "iuf"
         right = row.ndim == 1 if width is None else row.ndim == 2 and row.shape[1] == width
@@ -117,17 +165,9 @@ class ColumnWriter:
                 f"column '{self._name}' has {wanted}, not {row.dtype} of shape {row.shape}",
                 where=f"row {self._rows + len(self._waiting)}",
             )
-        self._waiting.append(row.copy())  # the caller may use its array again
-        self._held += row.size + 1
-        if self._held >= WAITING:
-            self.flush()
 
-    def flush(self) -> None:
-        """Write what is waiting."""
-        if not self._waiting:
-            return
-        lengths = np.array([len(row) for row in self._waiting])
-        values = np.concatenate([row for row in self._waiting if row.size] or self._waiting[:1])
+    def _write(self, rows: Ragged) -> None:
+        values, lengths = rows.values, rows.lengths
         if isinstance(self._kind, Ids) and values.size:
             self._make_room(int(values.min()), int(values.max()))
         self._sinks["values"].write(values.astype(np.dtype(self._stored).newbyteorder("<")))
@@ -135,7 +175,6 @@ class ColumnWriter:
         self._sinks["offsets"].write((self._steps + lengths.cumsum()).astype("<i8"))
         self._rows += len(lengths)
         self._steps += int(lengths.sum())
-        self._waiting, self._held = [], 0
 
     def finish(self) -> ColumnRecord:
         """Write the rest, make it durable, and say what was written."""

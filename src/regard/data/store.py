@@ -29,6 +29,7 @@ from regard.data.columns import (
     Frames,
     Ids,
     Part,
+    Ragged,
     disk_errors,
     part_path,
     sample_hash,
@@ -37,7 +38,7 @@ from regard.data.columns import (
 from regard.errors import DataError, DiskError, ModelFileError, UsageError
 from regard.strict_json import loads
 
-__all__ = ["ColumnKind", "Frames", "Ids", "Store", "write"]
+__all__ = ["ColumnKind", "Frames", "Ids", "Ragged", "Store", "write"]
 
 Indices: TypeAlias = Int[np.ndarray, " rows"] | Sequence[int]
 
@@ -62,11 +63,11 @@ class Header(Settings):
 
 def write(
     folder: Path,
-    rows: Iterable[Mapping[str, np.ndarray]],
+    rows: Iterable[Mapping[str, np.ndarray] | Mapping[str, Ragged]],
     columns: Mapping[str, ColumnKind],
     progress: Callable[[int], None] | None = None,
 ) -> Store:
-    """Build a store from rows as they come, in constant memory.
+    """Build a store from rows as they come, one or many at a time, in constant memory.
 
     `progress` hears now and then how many rows there are; what it raises ends the build cleanly.
     """
@@ -76,13 +77,15 @@ def write(
             opened.callback(writer.abandon)
             writer.open()
         count = 0
-        for count, row in enumerate(rows, start=1):
+        for row in rows:
             if row.keys() != writers.keys():
                 wanted, found = ", ".join(writers), ", ".join(row)
-                raise DataError(f"the columns are {wanted}, not {found}", where=f"row {count - 1}")
-            for name, writer in writers.items():
-                writer.append(row[name])
-            if progress is not None and count % EVERY == 0:
+                raise DataError(f"the columns are {wanted}, not {found}", where=f"row {count}")
+            added = {writer.add(row[name]) for name, writer in writers.items()}
+            if len(added) > 1:
+                raise DataError("the columns have not as many rows", where=f"row {count}")
+            before, count = count, count + added.pop()
+            if progress is not None and count // EVERY > before // EVERY:
                 progress(count)
         if progress is not None:
             progress(count)

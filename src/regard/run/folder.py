@@ -21,6 +21,7 @@ from torch import Tensor
 from regard import __version__
 from regard.data import store
 from regard.data.example import Example
+from regard.data.loader import prefetch
 from regard.data.store import Frames, Ids, Store
 from regard.data.tally import Tally
 from regard.errors import ModelFileError
@@ -170,8 +171,9 @@ class Run:
             "source": Frames(self.task.features) if self.task.features else Ids(),
             "target": Ids(),
         }
+        # The library encodes on all cores, and meanwhile the next examples are read.
         chunks = _chunks(corpus.examples(role, tally), CHUNK)
-        rows = (row for chunk in chunks for row in self.task.rows(chunk))
+        rows = prefetch(self.task.block, chunks, 1, 2)
         label = f"reading {role} data"
         built = store.write(folder, rows, columns, lambda done: report(label, done))
         refuse_empty(role, len(built), corpus)

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.data.columns import Ragged
 from regard.data.example import Example, TaskName
 from regard.decode import DecodeSettings
 from regard.errors import DataError
@@ -88,6 +89,11 @@ class Task(ABC):
     @abstractmethod
     def rows(self, examples: Sequence[Example]) -> list[Row]:
         """Examples as ids, ready to be stored."""
+
+    def block(self, examples: Sequence[Example]) -> Mapping[str, Ragged]:
+        """The same, column by column, all rows end to end."""
+        rows = self.rows(examples)
+        return {name: Ragged.of([row[name] for row in rows]) for name in ("source", "target")}
 
     @abstractmethod
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import final
 
 import numpy as np
 
 from regard.attention import Packing
+from regard.data.columns import Ragged
 from regard.data.example import Example, Pair
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, bleu, chrf, exact_match
@@ -76,6 +78,14 @@ class Translate(Task):
             for s, t in zip(sources, targets, strict=True)
         ]
 
+    def block(self, examples: Sequence[Example]) -> dict[str, Ragged]:
+        """The same, without a small array for every text."""
+        pairs = list(only(iter(examples), Pair))
+        return {
+            "source": _ended(self.source.encode_batch([pair.source for pair in pairs])),
+            "target": _ended(self.target.encode_batch([pair.target for pair in pairs])),
+        }
+
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
         """Inputs are the targets one step late."""
         sources, targets = [row["source"] for row in rows], [row["target"] for row in rows]
@@ -140,3 +150,11 @@ class Translate(Task):
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """BLEU and chrF with their signatures, and how often the answer is right to the letter."""
         return [bleu(predicted, answers), chrf(predicted, answers), exact_match(predicted, answers)]
+
+
+def _ended(texts: Sequence[list[int]]) -> Ragged:
+    """Ids end to end, each text with its end symbol."""
+    for ids in texts:
+        ids.append(END)
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    return Ragged(np.fromiter(chain.from_iterable(texts), np.int32, int(lengths.sum())), lengths)

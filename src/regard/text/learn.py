@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, islice
 
 from tokenizers import Tokenizer
 from tokenizers.models import BPE
@@ -28,7 +28,7 @@ def learn(
     first = reserved(settings)
     if settings.kind == "byte":
         return Vocabulary(settings, first)
-    words = count_words(lines, settings, progress)
+    words = count_words(islice(lines, settings.lines), settings, progress)
     room = settings.vocabulary - len(first)
     if settings.kind == "word":
         return Vocabulary(settings, first + tuple(_frequent(words, settings.min_count)[:room]))

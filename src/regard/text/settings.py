@@ -28,6 +28,7 @@ class TextSettings(Settings):
     shared: bool = True  # one vocabulary for source and target
     lowercase: bool = False
     min_count: int = Field(default=1, ge=1)  # rarer words and letters get no piece of their own
+    lines: int | None = Field(default=None, ge=1)  # so many, the first, are enough to learn from
     # Pieces that are whole wherever they are typed, such as `>>de<<`; nothing else becomes one.
     symbols: tuple[str, ...] = ()
 
