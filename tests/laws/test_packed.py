@@ -37,7 +37,7 @@ def sides(queries: list[int], tail: int) -> tuple[Segments, Segments, list[int]]
 
 
 @pytest.mark.parametrize("score", ["dot", "scaled-dot", "general", "additive", "cosine"])
-@settings(deadline=None)
+@settings(deadline=None, max_examples=25)
 @given(LENGTHS, st.integers(0, 3))
 def test_each_sequence_keeps_to_itself(score, queries, tail):
     asked, told, keys = sides(queries, tail)
@@ -62,7 +62,7 @@ def test_each_sequence_keeps_to_itself(score, queries, tail):
 @pytest.mark.parametrize(
     "normaliser", [name for name in NORMALISERS if name not in ("gumbel", "proportional")]
 )
-@settings(deadline=None)
+@settings(deadline=None, max_examples=25)
 @given(LENGTHS)
 def test_the_mask_written_out_says_the_same(normaliser, queries):
     asked, _, _ = sides(queries, 2)
@@ -121,7 +121,7 @@ def test_a_packed_batch_has_the_loss_and_gradient_of_its_rows(position, norm):
     assert_close(*gradients, rtol=1e-5, atol=1e-6)  # rotary waves are rounded where they are read
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=200),
     st.integers(0, 5),
@@ -153,7 +153,7 @@ def test_text_of_any_length_leaves_few_places_empty():
 
 
 @pytest.mark.parametrize("bias", [False, True])
-@settings(deadline=None)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(1, 23), st.sampled_from([0.0, 0.1]))
 def test_a_loss_by_chunks_is_the_loss(monkeypatch_chunks, bias, rows, smoothing):
     torch.manual_seed(rows)

@@ -150,9 +150,10 @@ def remember_all(
 def _projected(states: Tensor, projections: Sequence[nn.Linear]) -> tuple[Tensor, ...]:
     """The states through each of these maps, which lie under one another as one."""
     weights: list[Tensor] = [projection.weight for projection in projections]
-    weight = torch.cat(weights)
-    biases = [projection.bias for projection in projections if projection.bias is not None]
-    found = F.linear(states, weight, torch.cat(biases) if biases else None)
+    biases: list[Tensor] = [
+        projection.bias for projection in projections if projection.bias is not None
+    ]
+    found = F.linear(states, torch.cat(weights), torch.cat(biases) if biases else None)
     return found.split([projection.out_features for projection in projections], -1)
 
 

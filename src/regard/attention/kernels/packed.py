@@ -35,9 +35,9 @@ def attend(
 ) -> Float[Tensor, "1 h query value_width"]:
     """The context of each query, read from its own sequence alone."""
     others = _others(mask)
-    score, causal = attention.score, others == (Causal(),)
+    score, causal = attention.score, len(others) == 1 and isinstance(others[0], Causal)
     dropping = attention.training and attention.dropout > 0
-    simple = (not others or causal) and attention.bias is None and not dropping
+    simple = (len(others) == 0 or causal) and attention.bias is None and not dropping
     known = isinstance(score, DotScore) and isinstance(attention.normaliser, Softmax)
     if known and simple and segments.takes(query, memory.key, memory.value):
         assert isinstance(score, DotScore)
@@ -76,7 +76,9 @@ def _side_by_side(
 def _rows(packed: Tensor, layout: Segments) -> tuple[Tensor, Tensor]:
     """(1, heads, places, width) as (sequence, heads, place, width), zeros behind; and what is real."""
     lengths = layout.lengths.long()
-    within = torch.arange(max(1, int(lengths.max())), device=packed.device)
+    # Compiled code must not look at numbers: it takes the bound for the longest there is.
+    longest = layout.longest if torch.compiler.is_compiling() else int(lengths.max())
+    within = torch.arange(max(1, longest), device=packed.device)
     real = within < lengths[:, None]
     places = (layout.starts[:-1, None] + within).masked_fill(~real, 0)
     rows = packed[0][:, places].transpose(0, 1)
