@@ -27,8 +27,8 @@ def chain(out, STEPS: tl.constexpr, CHAINS: tl.constexpr, BLOCK: tl.constexpr, C
     tl.store(out + place, state)
 
 
-# Registers are handed over as 32 bits, whatever they hold. A reciprocal of a reciprocal would be left out, so 1
-# is added before each; another unit does that.
+# Registers are handed over as 32 bits, whatever they hold. A reciprocal of a reciprocal would be left out, so
+# 1 is added before each; another unit does that.
 CODES = {
     "tanh float32": ("{.reg .f32 a; mov.b32 a, $1; tanh.approx.f32 a, a; mov.b32 $0, a;}", 1),
     "tanh float16 pairs": ("tanh.approx.f16x2 $0, $1;", 2),

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
 
-from regard.attention.mask import Mask
+from regard.attention.mask import Both, Causal, GlobalWindow, Mask, Strided, Window
 from regard.attention.memory import Memory
 from regard.attention.score import DotScore
 
 if TYPE_CHECKING:
     from regard.attention.attention import Attention
+
+PATTERNS = (
+    Causal,
+    Window,
+    Strided,
+    GlobalWindow,
+)  # masks that hold numbers alone, and so compare equal
 
 
 def attend(
@@ -30,14 +37,11 @@ def attend(
         bias = attention.bias(queries, keys, first)
         nearer = lambda found, _, head, i, j: found + bias[0, head, i, j]  # noqa: E731
     if mask is not None:
-        blocks = create_block_mask(
-            lambda row, head, i, j: mask.allows(row, head, i + first, j),
-            batch,
-            heads,
-            queries,
-            keys,
-            device=query.device,
-        )
+        parts = mask.parts if isinstance(mask, Both) else (mask,)
+        if all(isinstance(part, PATTERNS) for part in parts):
+            blocks = pattern_blocks(mask, queries, keys, first, query.device)
+        else:
+            blocks = _blocks(mask, (batch, heads), (queries, keys), first, query.device)
     return kernel(query.is_cuda)(
         score.adapt(query),
         memory.key,
@@ -45,6 +49,26 @@ def attend(
         score_mod=nearer,
         block_mask=blocks,
         scale=score.scale(memory.key.shape[-1]),
+    )
+
+
+@lru_cache(maxsize=64)
+def pattern_blocks(
+    mask: Mask, queries: int, keys: int, first: int, device: torch.device
+) -> BlockMask:
+    """The blocks of a pattern that is the same for every row and head, found once: finding them costs n²."""
+    return _blocks(mask, (None, None), (queries, keys), first, device)
+
+
+def _blocks(
+    mask: Mask,
+    rows: tuple[int | None, int | None],
+    sizes: tuple[int, int],
+    first: int,
+    device: torch.device,
+) -> BlockMask:
+    return create_block_mask(
+        lambda row, head, i, j: mask.allows(row, head, i + first, j), *rows, *sizes, device=device
     )
 
 
