@@ -14,17 +14,16 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from regard.decode.compact import kept_rows
 from regard.decode.hypothesis import NOTHING, BeamTree, Expansion, Fate, Finish, Hypothesis
 from regard.decode.penalty import best_to_come, divisor, hypothesis
-from regard.decode.prefix import Prefix, ready
-from regard.decode.rank import best
+from regard.decode.prefix import Prefix, following, numbers
+from regard.decode.rank import best, best_continuations
 from regard.decode.settings import DecodeSettings
 from regard.models import Decoder, Encoded, select
 
 # One step in plain numbers: row -> the (parent, token, log-probability) of each of its slots.
 Slots = dict[int, list[tuple[int, int, float]]]
-
-ROWS = 8  # finished rows leave the batch in groups, so that its size stays a multiple of this
 
 
 @final
@@ -75,10 +74,9 @@ def beam(
         if batch == 0:
             break
         logits, state = decoder.step(state, tokens)
-        each_forced = _each(forced, width)
-        generated = number - each_forced.lengths
-        found = ready(logits, end=decoder.end, ended_allowed=generated >= settings.min_length)
-        found = each_forced.force(found, number).to(totals.dtype)
+        each = _each(forced, width) if number < forced.longest + settings.min_length else forced
+        found = following(logits, each, number, end=decoder.end, min_length=settings.min_length)
+        found = found.to(totals.dtype)
         step = _choose(found, totals, finished, rows, forced.lengths <= number, decoder.end)
         record.steps.append(step)
         if record.trees is not None:
@@ -89,10 +87,10 @@ def beam(
         tokens = step.tokens.flatten()
         origin = torch.arange(len(rows), device=device).unsqueeze(1) * width + step.parents
         open_rows = _open(totals, finished, forced, number, settings)
-        if not open_rows.any():
+        keep = kept_rows(open_rows, decoder.multiple)
+        if not len(keep):
             break
         totals = totals.masked_fill(~open_rows.unsqueeze(1), -torch.inf)
-        keep = _keep(open_rows)
         if len(keep) < len(rows):
             origin, tokens = origin[keep], tokens.view(-1, width)[keep].flatten()
             totals, finished = totals[keep], finished[keep]
@@ -120,8 +118,7 @@ def _choose(
 ) -> Step:
     """The best continuations of each row, as many as it has open places."""
     width, vocabulary = totals.shape[1], found.shape[1]
-    candidates = (totals.unsqueeze(-1) + found.view(-1, width, vocabulary)).flatten(1)
-    values, index = best(candidates, width)
+    values, index = _best(found, totals)
     places = width - finished.isfinite().sum(-1, keepdim=True)
     open_place = torch.arange(width, device=values.device) < places
     kept = open_place & values.isfinite()
@@ -129,6 +126,14 @@ def _choose(
     ended = kept & (tokens == end) & may_end.unsqueeze(1)
     added = found.view(len(totals), -1).gather(1, index)
     return Step(rows, parents, tokens, values, added, ended, kept & ~ended)
+
+
+def _best(found: Tensor, totals: Tensor) -> tuple[Tensor, Tensor]:
+    ranked = best_continuations(found, totals)
+    if ranked is not None:
+        return ranked
+    candidates = totals.unsqueeze(-1) + numbers(found).view(*totals.shape, -1)
+    return best(candidates.flatten(1), totals.shape[1])
 
 
 def _finish(finished: Tensor, step: Step, length: Tensor, settings: DecodeSettings) -> Tensor:
@@ -147,16 +152,6 @@ def _open(
     worst_returned = finished[:, min(settings.top_beams, finished.shape[1]) - 1]
     in_time = number + 1 < settings.max_length + prefix.lengths
     return (hope > worst_returned) & totals.isfinite().any(1) & in_time
-
-
-def _keep(open_rows: Bool[Tensor, " rows"]) -> Int[Tensor, " kept"]:
-    """Rows to go on with: the open ones, filled up with others to a multiple of ROWS; or all of them."""
-    count = int(open_rows.sum())
-    wanted = -(-count // ROWS) * ROWS
-    if wanted >= len(open_rows):
-        return torch.arange(len(open_rows), device=open_rows.device)
-    order = torch.argsort(open_rows.int(), descending=True, stable=True)[:wanted]
-    return order.sort().values
 
 
 def _read(
@@ -202,7 +197,7 @@ def _on_cpu(step: Step) -> Step:
 def _draw(trees: list[list[list[Expansion]]], step: Step, found: Tensor, totals: Tensor) -> None:
     """Note twice as many candidates as the beam keeps: those that lived, and the best that did not."""
     width, vocabulary = totals.shape[1], found.shape[1]
-    each = found.view(-1, width, vocabulary)
+    each = numbers(found).view(-1, width, vocabulary)
     values, index = best((totals.unsqueeze(-1) + each).flatten(1), 2 * width)
     for at, row in enumerate(step.rows.tolist()):
         drawn = []

@@ -22,3 +22,28 @@ def best(
     low = 0xFFFFFFFF - torch.arange(scores.shape[1], device=scores.device)
     index = 0xFFFFFFFF - ((ordered << 32) | low).topk(count, -1).values.bitwise_and(0xFFFFFFFF)
     return scores.gather(1, index), index
+
+
+def best_continuations(
+    found: Float[Tensor, "hypotheses vocabulary"], totals: Float[Tensor, "rows slots"]
+) -> tuple[Float[Tensor, "rows slots"], Int[Tensor, "rows slots"]] | None:
+    """`best` over totals + found of each row, from one pass over the vocabulary; None where that cannot tell.
+
+    A row's best `slots` continuations are among the best `slots` + 1 of each of its hypotheses, unless one
+    left out equals the last one taken, and might have the lower index. NaN counts as largest, so it shows.
+    """
+    rows, slots = totals.shape
+    vocabulary = found.shape[1]
+    count = min(slots + 1, vocabulary)
+    each, token = found.topk(count, -1)
+    sums = (totals.unsqueeze(-1) + each.view(rows, slots, count)).flatten(1)
+    first = torch.arange(0, slots * vocabulary, vocabulary, device=found.device)
+    index, order = (token.view(rows, slots, count) + first.view(-1, 1)).flatten(1).sort(dim=-1)
+    values, place = sums.gather(1, order).sort(dim=-1, descending=True, stable=True)
+    values, index = values[:, :slots], index.gather(1, place[:, :slots])
+    worst = values[:, -1:]
+    unclear = each[:, :1].isnan().any()
+    if count < vocabulary:
+        last = sums.view(rows, slots, count)[:, :, -1]
+        unclear = unclear | ((last >= worst) & worst.isfinite()).any()
+    return None if unclear else (values, index)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.decode.compact import kept_rows
 from regard.decode.hypothesis import NOTHING, Finish, Hypothesis
 from regard.decode.penalty import hypothesis
-from regard.decode.prefix import Prefix, ready
+from regard.decode.prefix import Prefix, following, numbers
 from regard.decode.rank import best
 from regard.decode.settings import DecodeSettings
-from regard.models import Decoder, Encoded
+from regard.models import Decoder, Encoded, select
+
+# (log-probabilities, which rows these are, number of the step) -> one symbol a row
+Choose = Callable[[Tensor, Tensor, int], Tensor]
 
 
 @torch.no_grad()
@@ -25,9 +31,7 @@ def greedy(
     prefix: Prefix | None = None,
 ) -> list[list[Hypothesis]]:
     """The most probable symbol at each step (L75); of equals, the one with the lower id."""
-    return _follow(
-        decoder, encoded, settings, prefix, lambda found, _: best(found, 1)[1].squeeze(1)
-    )
+    return _follow(decoder, encoded, settings, prefix, lambda found, _, __: found.argmax(1))
 
 
 @torch.no_grad()
@@ -49,8 +53,8 @@ def sample(
     uniform = torch.stack(drawn) if drawn else torch.zeros(0, longest)
     uniform = uniform.to(encoded.states.device)
 
-    def draw(found: Tensor, number: int) -> Tensor:
-        return pick(narrowed(found / settings.temperature, settings), uniform[:, number])
+    def draw(found: Tensor, rows: Tensor, number: int) -> Tensor:
+        return pick(narrowed(found / settings.temperature, settings), uniform[rows, number])
 
     return _follow(decoder, encoded, settings, prefix, draw)
 
@@ -86,52 +90,64 @@ def _follow(
     encoded: Encoded,
     settings: DecodeSettings,
     prefix: Prefix | None,
-    choose: Any,
+    choose: Choose,
 ) -> list[list[Hypothesis]]:
     batch, device = len(encoded.states), encoded.states.device
-    prefix = prefix or Prefix.of([()] * batch, device)
-    capacity = settings.max_length + prefix.tokens.shape[1]
-    limit = settings.max_length + prefix.lengths
+    given = forced = prefix or Prefix.of([()] * batch, device)
+    capacity, least = settings.max_length + forced.longest, settings.min_length
+    rows = torch.arange(batch, device=device)
     state = decoder.start(encoded, capacity)
     tokens = torch.full((batch,), decoder.begin, device=device)
     stopped = torch.zeros(batch, dtype=torch.bool, device=device)
-    chosen, added = [], []
+    record = []
     for number in range(capacity if batch else 0):
         logits, state = decoder.step(state, tokens)
-        may_end = number - prefix.lengths >= settings.min_length
-        found = prefix.force(ready(logits, end=decoder.end, ended_allowed=may_end), number)
-        tokens = choose(found, number)
-        chosen.append(tokens)
-        added.append(found.gather(1, tokens.unsqueeze(1)).squeeze(1))
-        given = number < prefix.lengths
-        stopped = stopped | ((tokens == decoder.end) & ~given) | (number + 1 >= limit)
-        if stopped.all():
+        found = following(logits, forced, number, end=decoder.end, min_length=least)
+        tokens, added = _chosen(found, choose, rows, number)
+        record.append((rows, tokens, added))
+        ended = (tokens == decoder.end) & (forced.lengths <= number)
+        stopped = stopped | ended | (number + 1 >= settings.max_length + forced.lengths)
+        kept = kept_rows(~stopped, decoder.multiple)
+        if not len(kept):
             break
-    if not batch:
-        return []
-    symbols, values = torch.stack(chosen, 1).tolist(), torch.stack(added, 1).cpu()
+        if len(kept) < len(rows):
+            rows, tokens, stopped = rows[kept], tokens[kept], stopped[kept]
+            state, forced = select(state, kept), forced.select(kept)
+    paths: list[list[tuple[int, float]]] = [[] for _ in range(batch)]
+    for step in record:
+        for row, token, value in zip(*(part.tolist() for part in step), strict=True):
+            paths[row].append((token, value))
+    precise = record[0][2].dtype == torch.float64 if record else False
+    lengths = given.lengths.tolist()
     return [
-        [_cut(symbols[row], values[row], int(prefix.lengths[row]), decoder.end, settings)]
-        for row in range(batch)
+        [_cut(path, length, decoder.end, settings, np.float64 if precise else np.float32)]
+        for path, length in zip(paths, lengths, strict=True)
     ]
 
 
+def _chosen(found: Tensor, choose: Choose, rows: Tensor, number: int) -> tuple[Tensor, Tensor]:
+    """The symbols chosen and their log-probabilities; where numbers broke down, among what is left."""
+    tokens = choose(found, rows, number)
+    added = found.gather(1, tokens.unsqueeze(1)).squeeze(1)
+    if added.isnan().any():
+        return _chosen(numbers(found), choose, rows, number)
+    return tokens, added
+
+
 def _cut(
-    symbols: list[int],
-    values: Float[Tensor, " steps"],
+    path: list[tuple[int, float]],
     forced: int,
     end: int,
     settings: DecodeSettings,
+    precision: type[np.floating],
 ) -> Hypothesis:
     """The path up to its first end symbol, or to the length limit."""
-    limit = min(settings.max_length + forced, len(symbols))
-    ends = [n for n in range(forced, limit) if symbols[n] == end]
-    stop = ends[0] + 1 if ends else limit
-    path = list(zip(symbols[:stop], values[:stop].tolist(), strict=True))
-    total = values.new_zeros(())
-    for value in values[:stop]:  # in the order and precision of the beam, for equal scores
-        total = total + value
-    if not total.isfinite():
+    limit = min(settings.max_length + forced, len(path))
+    ends = [n for n in range(forced, limit) if path[n][0] == end]
+    path = path[: ends[0] + 1 if ends else limit]
+    # One after the other, in the precision of the beam, for equal scores.
+    total = float(np.cumsum([value for _, value in path], dtype=precision)[-1])
+    if not math.isfinite(total):
         return NOTHING
     finish: Finish = "end" if ends else "length"
-    return hypothesis(path, float(total), finish, forced, settings)
+    return hypothesis(path, total, finish, forced, settings)

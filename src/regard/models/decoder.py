@@ -19,14 +19,24 @@ Inputs = Int[Tensor, "batch target"]
 Logits = Float[Tensor, "batch target vocabulary"]
 
 
+class Selectable(ABC):
+    """A part of a state that knows how to reorder itself."""
+
+    @abstractmethod
+    def select(self, rows: Int[Tensor, " rows"]) -> Selectable:
+        """These rows of the batch, in this order."""
+
+
 class Decoder(nn.Module, ABC, Generic[State]):
     """Reads an encoded source and gives, symbol after symbol, scores for the next one.
 
-    `begin` is the symbol before the first, `end` the one that stops.
+    `begin` is the symbol before the first, `end` the one that stops. Batches come in multiples of `multiple`
+    rows: a matrix product then gives a row the same bits whatever stands beside it.
     """
 
     begin: int
     end: int
+    multiple: int = 8
 
     @abstractmethod
     def start(self, encoded: Encoded, capacity: int) -> State:
@@ -67,7 +77,7 @@ def select(tree: Tree, rows: Int[Tensor, " rows"]) -> Tree:
 
 def _select(tree: Any, rows: Tensor) -> Any:
     match tree:
-        case Memory():
+        case Memory() | Selectable():
             return tree.select(rows)
         case Tensor():
             return tree.index_select(0, rows)

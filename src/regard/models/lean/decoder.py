@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.models.decoder import Decoder, Inputs, Logits
+from regard.models.decoder import Decoder, Inputs, Logits, Selectable
 from regard.models.encoder import Encoded
 from regard.models.lean.block import Feed, Norm, Reading, attend
 from regard.models.lean.cache import Entries
@@ -22,7 +22,7 @@ Sources = tuple[tuple[Tensor, Tensor], ...]
 
 @final
 @dataclass(frozen=True, eq=False)
-class LeanState:
+class LeanState(Selectable):
     """What was said, and what each layer sees of the source: one view a row, which all its slots share."""
 
     said: Entries
@@ -31,19 +31,19 @@ class LeanState:
     rows: int
     position: int = 0
 
-    def select(self, chosen: Int[Tensor, " hypotheses"]) -> LeanState:
+    def select(self, rows: Int[Tensor, " hypotheses"]) -> LeanState:
         """These hypotheses, in this order; as long as they stay with their rows nothing large moves."""
-        row = chosen // self.said.slots
+        row = rows // self.said.slots
         kept, counts = torch.unique_consecutive(row, return_counts=True)
         if len(counts) and bool((counts != counts[0]).any()):
             kept = row  # no common number of slots: every hypothesis becomes a row of its own
         if len(kept) == self.rows and bool((kept == torch.arange(self.rows)).all()):
-            return replace(self, said=self.said.select(None, chosen))
+            return replace(self, said=self.said.select(None, rows))
         sources = tuple(
             (key.index_select(0, kept), value.index_select(0, kept)) for key, value in self.sources
         )
         sight = None if self.sight is None else self.sight.index_select(0, kept)
-        said = self.said.select(kept, chosen)
+        said = self.said.select(kept, rows)
         return replace(self, said=said, sources=sources, sight=sight, rows=len(kept))
 
 

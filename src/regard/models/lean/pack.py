@@ -32,7 +32,7 @@ def lean(
 ) -> Model | None:
     """The model with every standard Transformer in it made lean; None if there is none.
 
-    `state` has the tensors by name, as floats or as whole numbers with scales; then the model itself may be an
+    `state` has the tensors by name, as floats or whole numbers with scales; then the model may be an
     outline without memory. Readers that are not Transformers are taken over as they are.
     """
     packing = _Packing(model.state_dict() if state is None else state, weights)
@@ -49,7 +49,7 @@ def lean(
 
 
 def is_standard(side: TransformerEncoder | TransformerDecoder) -> bool:
-    """Dot products, softmax, full reach, positions at the input, norms with gain and shift; nothing set aside."""
+    """Dot products, softmax, full reach, positions at the input, norms with gain and shift."""
     if (
         not isinstance(side.embedding, Embedding)
         or side.embedding.table.weight.dtype != torch.float32
