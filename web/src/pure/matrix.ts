@@ -52,7 +52,10 @@ export function headOf(
 /** One minus the other where both have the same shape; else nothing can be compared. */
 export function difference(one: Matrix, other: Matrix): Matrix | null {
   if (one.rows !== other.rows || one.columns !== other.columns) return null;
-  const values = one.values.map((value, place) => value - other.values[place]!);
+  const values = new Float32Array(one.values.length);
+  for (let place = 0; place < values.length; place++) {
+    values[place] = one.values[place]! - other.values[place]!;
+  }
   return { rows: one.rows, columns: one.columns, values };
 }
 
@@ -90,11 +93,17 @@ export function pooled(matrix: Matrix, limit: number): Pooled {
   const from = matrix.values;
   let next = 0;
   for (let row = 0; row < matrix.rows; row++) {
-    const first = Math.floor(row / down) * columns;
-    for (let column = 0, place = first, left = across; column < matrix.columns; column++) {
+    let place = Math.floor(row / down) * columns;
+    let left = across;
+    for (let column = 0; column < matrix.columns; column++) {
       const value = from[next++]!;
-      if (Math.abs(value) > Math.abs(values[place]!)) values[place] = value;
-      if (--left === 0) [place, left] = [place + 1, across];
+      const kept = values[place]!;
+      if (value > kept ? value > -kept : -value > Math.abs(kept)) values[place] = value;
+      left -= 1;
+      if (left === 0) {
+        place += 1;
+        left = across;
+      }
     }
   }
   return { matrix: { rows, columns, values }, down, across };

@@ -20,46 +20,48 @@ export interface Lesson {
   readonly result: Stage;
 }
 
-type Painter = (of: (name: string) => Stage, lesson: Lesson) => Drawing[];
+type Painter = (of: (name: string) => Stage, width: number, lesson: Lesson) => Drawing[];
 
 const PAINTERS: Readonly<Record<string, Painter>> = {
-  "rnn-step": (of) => [squashed(row(of("sum")), row(of("hidden state")))],
-  backpropagation: (of) => [
-    roads(of, ["by autograd", "by delta of h", "by delta of a", "by nudging", "as printed"]),
-    overTime(of),
+  "rnn-step": (of, width) => [squashed(row(of("sum")), row(of("hidden state")), width)],
+  backpropagation: (of, width) => [
+    roads(of, ["by autograd", "by delta of h", "by delta of a", "by nudging", "as printed"], width),
+    overTime(of, width),
   ],
-  "fading-gradient": (of) => {
+  "fading-gradient": (of, width) => {
     const { value, rows, columns } = of("what is left");
     return [
       plotDrawing({
         title: "What is left of a gradient",
         x: "steps back",
         logarithmic: "y",
-        width: 760,
+        width,
         lines: grid(value).map((numbers, at) =>
           joined(rows[at]!, columns.map(trailing), numbers, shade(at, rows.length)),
         ),
       }),
     ];
   },
-  "score-functions": (of) => [groups("Where each score looks", of("weights"))],
-  "soft-table": (of) => [turned("The softer, the more keys are read", of("soft weights"))],
-  "position-table": (of) => [waves(of("interleaved"))],
-  "position-periods": (of) => {
+  "score-functions": (of, width) => [groups("Where each score looks", of("weights"), width)],
+  "soft-table": (of, width) => [
+    turned("The softer, the more keys are read", of("soft weights"), width),
+  ],
+  "position-table": (of, width) => [waves(of("interleaved"), width)],
+  "position-periods": (of, width) => {
     const { value, rows, columns } = of("by width");
     return [
       plotDrawing({
         title: "Periods grow along a vector, and faster in a narrow one",
         x: "pair i",
         y: "positions until the wave repeats",
-        width: 760,
+        width,
         lines: grid(value).map((numbers, at) =>
           joined(rows[at]!, columns.map(trailing), numbers, shade(at, rows.length)),
         ),
       }),
     ];
   },
-  "score-variance": (of) => {
+  "score-variance": (of, width) => {
     const widths = of("variance").columns.map(trailing);
     return [
       plotDrawing({
@@ -67,7 +69,7 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
         x: "d_k",
         y: "variance",
         logarithmic: "both",
-        width: 760,
+        width,
         lines: [
           { name: "d_k", tone: "soft", dashed: true, points: widths.map((d) => [d, d] as const) },
           joined("q . k", widths, row(of("variance")), "bad"),
@@ -76,9 +78,10 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
       }),
     ];
   },
-  "six-steps": (of) => [
+  "six-steps": (of, width) => [
     barsDrawing({
       title: "The same scores, divided and not",
+      width,
       groups: of("softmax").columns,
       series: [
         { name: "softmax(score / sqrt(d_k))", values: row(of("softmax")) },
@@ -86,19 +89,20 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
       ],
     }),
   ],
-  "six-word-loss": (of) => [
-    surprise(of("cross-entropy")),
-    groups("p - y: what each word is pushed by", of("gradient")),
+  "six-word-loss": (of, width) => [
+    surprise(of("cross-entropy"), width),
+    groups("p - y: what each word is pushed by", of("gradient"), width),
   ],
-  "beam-of-two": (_, lesson) => [hypotheses(lesson)],
-  "flying-arrows": (of) => [groups("What flying looks at", of("weights"))],
-  "decoder-step": (of) => [
-    groups("Where the new state looks", of("weights")),
-    groups("What it would say", of("probabilities")),
+  "beam-of-two": (_, __, lesson) => [hypotheses(lesson)],
+  "flying-arrows": (of, width) => [groups("What flying looks at", of("weights"), width)],
+  "decoder-step": (of, width) => [
+    groups("Where the new state looks", of("weights"), width),
+    groups("What it would say", of("probabilities"), width),
   ],
-  "parameter-count": (of) => [
+  "parameter-count": (of, width) => [
     barsDrawing({
       title: "Where the parameters are",
+      width,
       groups: ["one head", "all heads", "output projection", "parameters"],
       series: [
         {
@@ -113,10 +117,10 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
 };
 
 /** What there is to see of a lesson; nothing where its tables say it all. */
-export function pictures(name: string, lesson: Lesson): Drawing[] {
+export function pictures(name: string, lesson: Lesson, width = 760): Drawing[] {
   const stages = [...lesson.given, ...lesson.steps, lesson.result];
   const of = (wanted: string): Stage => stages.findLast((stage) => stage.name === wanted)!;
-  return PAINTERS[name]?.(of, lesson) ?? [];
+  return PAINTERS[name]?.(of, width, lesson) ?? [];
 }
 
 function row(stage: Stage): number[] {
@@ -146,23 +150,23 @@ function joined(
 }
 
 /** One group of bars a row, one bar a column. */
-function groups(title: string, { value, rows, columns }: Stage): Drawing {
+function groups(title: string, { value, rows, columns }: Stage, width: number): Drawing {
   const table = grid(value);
   if (table.length === 1) {
     const values = table[0]!.map(Number);
-    return barsDrawing({ title, groups: columns, series: [{ name: title, values }] });
+    return barsDrawing({ title, groups: columns, series: [{ name: title, values }], width });
   }
   const series = columns.map((name, at) => ({ name, values: table.map((one) => Number(one[at])) }));
-  return barsDrawing({ title, groups: rows, series, width: 760 });
+  return barsDrawing({ title, groups: rows, series, width });
 }
 
-function turned(title: string, { value, rows, columns }: Stage): Drawing {
+function turned(title: string, { value, rows, columns }: Stage, width: number): Drawing {
   const series = grid(value).map((one, at) => ({ name: rows[at]!, values: one.map(Number) }));
-  return barsDrawing({ title, groups: columns, series });
+  return barsDrawing({ title, groups: columns, series, width });
 }
 
 /** Sums on the curve of tanh. */
-function squashed(sums: readonly number[], states: readonly number[]): Drawing {
+function squashed(sums: readonly number[], states: readonly number[], width: number): Drawing {
   const reach = Math.max(2, ...sums.map((sum) => Math.abs(sum) * 1.1));
   const curve = Array.from({ length: 81 }, (_, at) => {
     const x = -reach + (at / 40) * reach;
@@ -170,7 +174,7 @@ function squashed(sums: readonly number[], states: readonly number[]): Drawing {
   });
   return plotDrawing({
     title: "tanh keeps every state between -1 and 1",
-    width: 760,
+    width,
     x: "a_t",
     y: "h_t",
     lines: [
@@ -186,7 +190,7 @@ function squashed(sums: readonly number[], states: readonly number[]): Drawing {
 }
 
 /** The same gradient by several roads; the one that is wrong stands out. */
-function roads(of: (name: string) => Stage, names: readonly string[]): Drawing {
+function roads(of: (name: string) => Stage, names: readonly string[], width: number): Drawing {
   const cells = row(of(names[0]!)).length;
   const side = grid(of(names[0]!).value)[0]!.length;
   const entries = Array.from(
@@ -194,16 +198,16 @@ function roads(of: (name: string) => Stage, names: readonly string[]): Drawing {
     (_, at) => `W[${Math.floor(at / side) + 1},${(at % side) + 1}]`,
   );
   const series = names.map((name) => ({ name, values: row(of(name)) }));
-  return barsDrawing({ title: "dL/dW_hh by five roads", groups: entries, series, width: 760 });
+  return barsDrawing({ title: "dL/dW_hh by five roads", groups: entries, series, width });
 }
 
-function overTime(of: (name: string) => Stage): Drawing {
+function overTime(of: (name: string) => Stage, width: number): Drawing {
   const times = of("delta of h").rows.map(trailing);
   const size = (name: string): number[] =>
     grid(of(name).value).map((one) => Math.hypot(...one.map(Number)));
   return plotDrawing({
     title: "How much reaches each step on the way back",
-    width: 760,
+    width,
     x: "t",
     lines: [
       joined("|dL/dh_t|", times, size("delta of h"), "accent"),
@@ -213,7 +217,7 @@ function overTime(of: (name: string) => Stage): Drawing {
 }
 
 /** Each column of a table of positions as a wave over the positions. */
-function waves({ value, columns }: Stage): Drawing {
+function waves({ value, columns }: Stage, width: number): Drawing {
   const MOST = 6;
   const table = grid(value);
   const lines = columns.slice(0, MOST).map((name, at): Line => ({
@@ -226,11 +230,11 @@ function waves({ value, columns }: Stage): Drawing {
     columns.length > MOST
       ? `The first ${MOST} of ${columns.length} waves`
       : "Each column is a wave";
-  return plotDrawing({ title, x: "position", width: 760, lines });
+  return plotDrawing({ title, x: "position", width, lines });
 }
 
 /** -ln p, with the words of the sentence on it. */
-function surprise({ value, columns }: Stage): Drawing {
+function surprise({ value, columns }: Stage, width: number): Drawing {
   const losses = grid(value).flat().map(Number);
   const curve = Array.from({ length: 100 }, (_, at) => {
     const p = 0.02 + (at / 99) * 0.98;
@@ -240,7 +244,7 @@ function surprise({ value, columns }: Stage): Drawing {
     title: "The surer of the right word, the smaller the loss",
     x: "p of the target",
     y: "-ln p",
-    width: 760,
+    width,
     lines: [
       { name: "-ln p", tone: "soft", points: curve },
       ...losses.map((loss, at): Line => ({
