@@ -22,7 +22,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from zlib import crc32
 
-from rules import Languages, Tests, fault, key, normalise
+from rules import HeldOut, Languages, fault, key, normalise
 from sources import EVERYDAY, SOFTWARE, source
 
 FOREIGN = {"de": ("de", "deu"), "fr": ("fr", "fra")}
@@ -97,7 +97,7 @@ def judged(
     data: Path, out: Path, language: str, most: int, languages: Languages, account: dict
 ) -> Iterator[Hashed]:
     """The pairs that break no rule, each once; the others are counted by the rule they break."""
-    tests = Tests(test_files(data), FOREIGN[language])
+    tests = HeldOut(test_files(data), FOREIGN[language])
     seen: set[int] = set()
     shown: Counter[tuple[str, str]] = Counter()
     with (out / f"{language}.dropped.tsv").open("w", encoding="utf-8") as dropped:

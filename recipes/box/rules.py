@@ -1,7 +1,7 @@
 """What makes a pair worth learning from: one small function a rule, each told by an example in the tests.
 
 `fault(english, foreign, source)` names the first rule that a pair breaks. Two rules need the whole data
-and are classes: `Languages` (which language a line is in) and `Tests` (which lines a test set holds).
+and are classes: `Languages` (which language a line is in) and `HeldOut` (which lines a test set holds).
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Languages:
         return max(sums) - sums[self.names.index(expected)] > MARGIN
 
 
-class Tests:
+class HeldOut:
     """The lines that test sets hold, so that training can leave them out."""
 
     ENGLISH = ("en", "eng")

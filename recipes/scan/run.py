@@ -1,0 +1,136 @@
+"""SCAN (Lake and Baroni 2018): commands to actions, every row of the table in README.md.
+
+    python recipes/scan/run.py DATA OUT [--only NAME ...] [--jobs 8] [--device auto]
+
+DATA holds `scan/tasks_{train,test}_{simple,length,addprim_jump,addprim_turn_left}.txt.xz`.
+"""
+
+from __future__ import annotations
+
+import lzma
+import random
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from rows import Row, main
+
+COMMON = """
+[text]
+kind = "word"
+vocabulary = 64
+shared = false
+[batch]
+tokens = 4096
+max_length = 64
+[train]
+steps = {steps}
+rate = {rate}
+schedule = "cosine"
+warmup = 100
+smoothing = 0.0
+evaluate_every = 500
+evaluate_examples = 200
+checkpoint_every = 500
+log_every = 100
+[decode]
+beam = 1
+max_length = 60
+"""
+
+# The best of the paper over all splits: two layers of 200 LSTM units, dropout 0.5, no attention.
+LSTM = """
+[model.encoder]
+kind = "rnn"
+cell = "lstm"
+width = 200
+layers = 2
+bidirectional = false
+dropout = 0.5
+[model.reader]
+kind = "rnn"
+cell = "lstm"
+width = 200
+layers = 2
+score = "{score}"
+dropout = 0.5
+"""
+
+GRU = """
+[model.encoder]
+kind = "rnn"
+cell = "gru"
+width = 100
+layers = 1
+dropout = 0.1
+[model.reader]
+kind = "rnn"
+cell = "gru"
+width = 100
+layers = 1
+score = "additive"
+looks = "before"
+dropout = 0.1
+"""
+
+TRANSFORMER = """
+[model.encoder]
+kind = "transformer"
+width = 128
+layers = 3
+heads = 8
+feedforward = 256
+dropout = 0.1
+[model.reader]
+kind = "transformer"
+width = 128
+layers = 3
+heads = 8
+feedforward = 256
+dropout = 0.1
+"""
+
+SPLITS = {
+    "simple": ("simple", "99.8"),
+    "length": ("length", "13.8 (20.8 best)"),
+    "jump": ("addprim_jump", "0.08 (1.2 best)"),
+    "turn-left": ("addprim_turn_left", "90.0 (90.3 best)"),
+}
+MODELS = {
+    "lstm": LSTM.format(score="none") + COMMON.format(steps=2500, rate=1e-3),
+    "lstm-attention": LSTM.format(score="dot") + COMMON.format(steps=2500, rate=1e-3),
+    "gru-attention": GRU + COMMON.format(steps=2000, rate=2e-3),
+    "transformer": TRANSFORMER + COMMON.format(steps=2000, rate=1e-3),
+}
+ROWS = {
+    f"{split}-{model}": Row(settings, split, published)
+    for split, (_, published) in SPLITS.items()
+    for model, settings in MODELS.items()
+}
+HELD_OUT = 500  # of the training commands, to watch learning
+
+
+def prepare(data: Path, out: Path, name: str) -> None:
+    """Commands and actions; `I_TURN_LEFT` becomes one word, `ITURNLEFT`."""
+    out.mkdir(parents=True, exist_ok=True)
+    file, _ = SPLITS[name]
+    rows = {}
+    for part in ("train", "test"):
+        content = lzma.decompress((data / "scan" / f"tasks_{part}_{file}.txt.xz").read_bytes())
+        sides = (line[len("IN: ") :].split(" OUT: ") for line in content.decode().splitlines())
+        rows[part] = [f"{command}\t{actions.replace('_', '')}\n" for command, actions in sides]
+    random.Random(1).shuffle(rows["train"])
+    rows["valid"] = rows["train"][:HELD_OUT]
+    for part, lines in rows.items():
+        (out / f"{part}.tsv").write_text("".join(lines))
+
+
+def judge(questions: list[str], found: list[str], answers: list[str]) -> dict[str, float]:
+    """Percent of commands whose every action is right."""
+    right = sum(one == other for one, other in zip(found, answers, strict=True))
+    return {"commands": len(questions), "exact match": round(100 * right / len(answers), 2)}
+
+
+if __name__ == "__main__":
+    main(__doc__, ROWS, prepare, judge)
