@@ -25,19 +25,6 @@ WORDS = [
     "dark",
 ]
 COLOURS = [f"farbe{one}" for one in WORDS]
-    "rot",
-    "grün",
-    "blau",
-    "alt",
-    "neu",
-    "groß",
-    "klein",
-    "schnell",
-    "langsam",
-    "warm",
-    "kalt",
-    "dunkel",
-]
 
 
 def bitext() -> list[str]:
