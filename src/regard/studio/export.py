@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import tempfile
-from pathlib import Path
+import unicodedata
 
 from regard.inspect.site import TracedSite
 from regard.inspect.trace import Trace
@@ -16,7 +15,7 @@ from regard.studio.refusal import Refusal
 from regard.studio.traces import head_of, number_of, site_of
 
 WRITTEN_OUT = 4_000_000
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@")
 
 
 def write(trace: Trace, kind: Kind, site: int | None, head: str) -> bytes:
@@ -26,7 +25,7 @@ def write(trace: Trace, kind: Kind, site: int | None, head: str) -> bytes:
         case "json":
             return trace.to_json().encode()
         case "npz":
-            return _npz(trace)
+            return trace.to_bytes()
         case "html":
             return page(trace, site=site, head=_number(trace, site, head)).encode()
         case "svg":
@@ -56,13 +55,6 @@ def _number(trace: Trace, site: int | None, head: str) -> int | None:
     return None if head == "mean" else number_of(head, found.heads)
 
 
-def _npz(trace: Trace) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="regard-") as folder:
-        path = Path(folder) / "attention.npz"
-        trace.save(path)
-        return path.read_bytes()
-
-
 def _csv(trace: Trace, site: int | None, head: str) -> str:
     """One map with its tokens; a cell that a spreadsheet would run as a formula is made text (P7)."""
     found = _site(trace, site)
@@ -76,4 +68,7 @@ def _csv(trace: Trace, site: int | None, head: str) -> str:
 
 
 def _as_text(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    """A quotation mark in front of what a spreadsheet might work out, however it hides its first sign."""
+    plain = unicodedata.normalize("NFKC", cell)  # a wide = is one, too
+    seen = "".join(one for one in plain if not unicodedata.category(one).startswith(("C", "Z")))
+    return f"'{cell}" if seen.startswith(_FORMULA) else cell
