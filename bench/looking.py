@@ -4,7 +4,7 @@
 
 All variants run in one process, in turns, and the table shows ratios of medians. `plain` is the same model
 whose attentions never ask whether somebody looks; it runs twice, so that the ratio of plain to plain says how
-small a cost could be seen at all. Beside it stands torch's `nn.TransformerEncoder`, which cannot be looked into.
+small a cost could be seen at all. Beside it stands torch's `nn.TransformerEncoder`, which cannot be watched.
 """
 
 from __future__ import annotations

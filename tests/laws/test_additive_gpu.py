@@ -59,8 +59,8 @@ def twins(neurons, dtype, heads=HEADS):
 
 def draw(queries, keys, dtype, values=13, scale=1.0):
     shapes = (queries, 7), (keys, 11), (keys, values)
-    drawn = [torch.randn(BATCH, HEADS, *shape, device=DEVICE) for shape in shapes]
-    return [(states * scale).to(dtype) for states in drawn]
+    query, key, value = (torch.randn(BATCH, HEADS, *shape, device=DEVICE) for shape in shapes)
+    return [states.to(dtype) for states in (query * scale, key * scale, value)]
 
 
 def worked_out(kernel, attention, inputs, mask, first=0):
