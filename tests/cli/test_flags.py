@@ -9,10 +9,15 @@ from regard.cli.main import app
 LIST = Path(__file__).parent / "flags.txt"
 
 
+def commands(group, name="regard"):
+    """Every command with its full name, the group itself first."""
+    yield name, group
+    for part in sorted(getattr(group, "commands", ())):
+        yield from commands(group.commands[part], f"{name} {part}")
+
+
 def flags():
-    group = get_command(app)
-    for command in (group, *(group.commands[name] for name in sorted(group.commands))):
-        name = "regard" if command is group else f"regard {command.name}"
+    for name, command in commands(get_command(app)):
         for parameter in command.params:
             words = [*parameter.opts, *parameter.secondary_opts]
             is_option = any(word.startswith("-") for word in words)
@@ -31,8 +36,7 @@ def test_every_command_speaks_json():
 
 
 def test_every_flag_is_explained():
-    group = get_command(app)
-    for command in group.commands.values():
+    for name, command in commands(get_command(app)):
         assert command.help
         for parameter in command.params:
-            assert parameter.help, f"{command.name} {parameter.name}"
+            assert parameter.help, f"{name} {parameter.name}"

@@ -9,18 +9,29 @@ import typer
 
 from regard.cli import output
 from regard.cli.main import app
+from regard.cli.meant import meant
 
 if TYPE_CHECKING:
     from regard.inspect.trace import Trace
-    from regard.run.folder import Run
+    from regard.run.predictor import Predictor
 
 
 @app.command()
 def look(
-    run: Annotated[Path, typer.Argument(help="A run folder, or a zip archive of one.")],
-    text: Annotated[
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN] [TEXT]",
+            help="A run folder, a zip archive of one, or a model of the box by name, and what to answer. "
+            "Without a run, the box's translator; without a text, an example of the model's own.",
+        ),
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", help="The language to translate into: fr, de, en.")
+    ] = None,
+    model: Annotated[
         str | None,
-        typer.Argument(help="What to answer; without it, a held-out example of the run."),
+        typer.Option("--model", "-m", help="A run or a model of the box; all else is text."),
     ] = None,
     site: Annotated[
         str | None, typer.Option(help="Which attention; all are named below the map.")
@@ -48,9 +59,12 @@ def look(
     from regard.inspect.trace import trace
     from regard.run.predictor import Predictor
 
+    run, texts = meant(words or (), model, "translate")
     predictor = Predictor.load(run, "cpu", note=output.say)
-    text = _own_question(predictor.run) if text is None else text
-    seen = trace(predictor, text, beam=beam)
+    text = " ".join(texts) if texts else _own_question(predictor)
+    if not texts and to is None and predictor.card is not None and predictor.card.directions:
+        to = predictor.card.directions[0].partition("-")[2]
+    seen = trace(predictor, text, beam=beam, to=to)
     if svg is not None:
         from regard.show.svg import drawing
 
@@ -88,13 +102,15 @@ def _pixels(seen: Trace, site: str | None, head: int | None) -> bytes:
     return content
 
 
-def _own_question(run: Run) -> str:
+def _own_question(predictor: Predictor) -> str:
     from regard.errors import UsageError
 
+    if predictor.card is not None:
+        return predictor.card.example
     try:
-        return run.probes()[0][0]
+        return predictor.run.probes()[0][0]
     except (FileNotFoundError, IndexError):
-        where = str(run.folder)
+        where = str(predictor.run.folder)
         raise UsageError("this run kept no examples", where, "give a text to answer") from None
 
 
@@ -103,13 +119,16 @@ def _show(
 ) -> None:
     from rich.text import Text
 
+    from regard.show.heatmap import alignment
     from regard.show.heatmap import sight as map_of
     from regard.show.label import one_line
 
-    sight = seen.sight
-    site = sight.site(path)
+    sight, site = seen.sight, seen.site(path)
     heads = range(len(site.weights)) if every else [head]
-    pictures = [map_of(sight, site.path, one, numbers=numbers) for one in heads]
+    if seen.look is not None and path is None and head is None and not every:
+        pictures = [alignment(seen, numbers)]
+    else:
+        pictures = [map_of(sight, site.path, one, numbers=numbers) for one in heads]
     output.show(Text(f"{one_line(text)}  ->  {one_line(sight.prediction.text)}"))
     for picture in pictures:
         print()

@@ -90,4 +90,17 @@ def _unforeseen(fault: Exception) -> int:
     return output.report_bug(fault)
 
 
-from regard.cli import compare, config, data, demo, doctor, evaluate, look, predict, studio, train  # noqa: E402, F401  a command is added by being imported
+from regard.cli import (  # noqa: E402, F401  a command is added by being imported
+    bench,
+    compare,
+    config,
+    data,
+    demo,
+    doctor,
+    evaluate,
+    look,
+    models,
+    predict,
+    studio,
+    train,
+)

@@ -14,12 +14,14 @@ import typer
 
 from regard.cli import output
 from regard.cli.main import app
+from regard.cli.meant import meant
 
 if TYPE_CHECKING:
     from regard.data.compressed import Stream as ByteStream
     from regard.data.lines import TextLine
+    from regard.decode import DecodeSettings
     from regard.run.predictor import Predictor
-    from regard.run.stream import Form
+    from regard.run.stream import Form, Manner, Shard
 
 # Each friendly name, its task, and one line of help.
 NAMES = {
@@ -36,13 +38,43 @@ One line in, one line out, in the same order, from standard input to standard ou
 `regard {name} runs/mine < input.txt > output.txt`. A few texts can be given in place of a file.
 The answer to a line does not depend on the lines around it.
 """
+BOXED = """
+Without a run, a model of the box answers (`regard models`): `regard {name} "some text"`.
+"""
+# What only a translator can be asked.
+TRANSLATING = ("to", "spoken", "split")
 
 
 def predict(
     name: str,
-    run: Annotated[Path, typer.Argument(help="A run folder, or a zip archive of one.")],
-    texts: Annotated[
-        list[str] | None, typer.Argument(help="Texts; without any, standard input is read.")
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN] [TEXTS]...",
+            help="A run folder, a zip archive of one, or a model of the box by name; then texts. "
+            "Without texts, standard input is read.",
+        ),
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", help="The language to translate into: fr, de, en.")
+    ] = None,
+    spoken: Annotated[
+        str | None, typer.Option("--from", help="The language of the texts; else it is guessed.")
+    ] = None,
+    split: Annotated[
+        bool | None,
+        typer.Option(
+            "--split/--whole",
+            help="Read sentence by sentence, or each line as a whole; models that know several "
+            "languages split.",
+        ),
+    ] = None,
+    looking: Annotated[
+        bool, typer.Option("--look", help="Show below each answer where the model looked.")
+    ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", help="A run or a model of the box; all else is text."),
     ] = None,
     source: Annotated[
         Path | None, typer.Option("--input", "-i", help="Read lines from this file.")
@@ -88,15 +120,17 @@ def predict(
     """Answer texts; `name` is what the command was called, and NAMES has the help of each."""
     output.speak_json(as_json)
     from regard.cli.bar import bar
-    from regard.data.lines import count_lines
     from regard.errors import DataError, UsageError
     from regard.run.engine import changed
-    from regard.run.stream import Form, Shard, Stream, skip, write_out
+    from regard.run.stream import Form, Manner, Shard, Stream, skip, write_out
 
+    run, texts = meant(words or (), model, NAMES[name][0])
     if texts and source is not None:
         raise UsageError("texts or a file, not both", where="--input")
     if source is not None and not source.exists():
         raise DataError("there is no such file", where=str(source))
+    if looking and (as_json or target is not None or n_best > 1):
+        raise UsageError("a map is for the eye", "--look", "for files: regard look --svg, --json")
     share, form = Shard.parse(shard), Form(n_best, scores, as_json)
     predictor = _loaded(run, device, precision, batch_tokens, strict)
     _check_name(name, predictor)
@@ -111,21 +145,55 @@ def predict(
         "seed": seed,
     }
     decode = changed(predictor.run.settings.decode, choices)
-    chunk = 1 if _asks_a_person(texts, source) else max(256, batch_tokens // 16)
+    manner = Manner.of(predictor, to, spoken, split)
+    chunk = 1 if looking or _asks_a_person(texts, source) else max(256, batch_tokens // 16)
     origin = "text" if texts else str(source or "standard input")
-    stream = Stream(predictor, decode, origin, chunk, _note, truncate, keep_going)
+    stream = Stream(predictor, decode, origin, chunk, _note, truncate, keep_going, manner)
     with ExitStack() as stack:
         lines = share.of(stack.enter_context(closing(_lines(texts, source, keep_going))))
         file, done = stack.enter_context(_destination(target, form, resume))
-        total = None if source is None else lambda: share.size(count_lines(source))
-        shown = stack.enter_context(bar("answering", total, done))
+        total = _total(predictor, manner, share, texts, source)
+        shown = stack.enter_context(bar("answering", total, 0 if manner.split else done))
         if done:
             output.say(f"{done:,} answers are there already")
         for some in stream.answers(skip(lines, done, origin), shown.advance):
             text = "".join(form.write(line, answer, predictor.task) for line, answer in some)
             write_out(file, text, durable=target is not None)
             done += len(some)
-            shown.at(done)
+            if not manner.split:
+                shown.at(done)
+            if looking:
+                _show_look(predictor, some[0][0].text, manner, decode)
+
+
+def _total(
+    predictor: Predictor,
+    manner: Manner,
+    share: Shard,
+    texts: list[str],
+    source: Path | None,
+) -> Callable[[], int] | None:
+    """How much there is to do, in lines; of a text that is read by sentences, in sentences."""
+    from regard.data.lines import count_lines, read_lines
+
+    passages = predictor.passages if manner.split else None
+    if passages is None:
+        return None if source is None else lambda: share.size(count_lines(source))
+    if source is not None:
+        return lambda: sum(
+            passages.count(line.text) for line in share.of(read_lines(source)) if not line.fault
+        )
+    return (lambda: sum(map(passages.count, texts))) if texts else None
+
+
+def _show_look(predictor: Predictor, text: str, manner: Manner, decode: DecodeSettings) -> None:
+    from regard.inspect.trace import traces
+    from regard.show.heatmap import alignment
+
+    for seen in traces(predictor, text, decode, to=manner.to, split=manner.split):
+        print()
+        output.show(alignment(seen))
+    print()
 
 
 def _loaded(run: Path, device: str, precision: str, batch_tokens: int, strict: bool) -> Predictor:
@@ -196,13 +264,20 @@ def _destination(target: Path | None, form: Form, resume: bool) -> Iterator[tupl
 
 
 def _named(name: str) -> Callable[..., None]:
-    """The command under one of its names; it has the options of `predict`, for the parser to see."""
+    """The command under one of its names; it has the options of `predict` that make sense for it."""
     command = partial(predict, name)
     options = signature(command, eval_str=True)
+    task = NAMES[name][0]
+    kept = [
+        option
+        for option in options.parameters.values()
+        if task in ("", "translate") or option.name not in TRANSLATING
+    ]
     update_wrapper(command, predict)
-    command.__signature__ = options  # type: ignore[attr-defined]
+    command.__signature__ = options.replace(parameters=kept)  # type: ignore[attr-defined]
     return command
 
 
-for _name, (_, _line) in NAMES.items():
-    app.command(_name, help=_line + PROSE.format(name=_name))(_named(_name))
+for _name, (_task, _line) in NAMES.items():
+    _prose = PROSE + (BOXED if _task in ("translate", "tag", "classify") else "")
+    app.command(_name, help=_line + _prose.format(name=_name))(_named(_name))

@@ -10,8 +10,8 @@ One trace, many views: terminal, SVG, page, notebook and studio are functions of
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -21,6 +21,7 @@ from jaxtyping import Float
 
 from regard.attention import watch
 from regard.attention.watch import Seen
+from regard.box.card import Look
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
 from regard.inspect import document, file
@@ -32,6 +33,7 @@ from regard.inspect.words import Axis, axis_of, merge, typed
 from regard.models import Model, Pointer
 from regard.run.engine import changed
 from regard.run.folder import Run
+from regard.run.passage import Part
 from regard.run.predictor import Predictor
 from regard.run.room import count
 from regard.tasks import Classify, Language, Prediction, Sight, Tag, Task, Translate
@@ -41,7 +43,7 @@ from regard.tasks.tag import words_of
 from regard.tasks.task import device_of
 from regard.text import BEGIN, END
 
-__all__ = ["Trace", "look_inside", "trace"]
+__all__ = ["Trace", "look_inside", "trace", "traces"]
 
 Names = Mapping[AxisName, tuple[str, ...]]
 
@@ -59,6 +61,7 @@ class Trace:
     axes: Mapping[str, Axis]
     sites: tuple[TracedSite, ...]
     tree: Tree | None = None
+    look: Look | None = None  # what the model's card says is best looked at; no part of the file
 
     def site(self, which: str | int | None = None) -> TracedSite:
         """A site by its path or number, or the one that best shows where the answer comes from."""
@@ -68,12 +71,20 @@ class Trace:
             raise UsageError(
                 f"no site {which}", where="site", remedy=f"there are {len(self.sites)}, from 0"
             )
+        if which is None and self.look is not None:
+            which = self.look.site
         path = self.sight.site(which).path
         return next(site for site in self.sites if site.path == path)
 
     def by_words(self, site: TracedSite) -> Float[np.ndarray, "heads query_word key_word"]:
         """A site's weights between words: summed over the pieces looked at, averaged over those that look."""
         return merge(site.weights, self.axes[site.queries], self.axes[site.keys])
+
+    def alignment(self) -> Float[np.ndarray, "query_word key_word"]:
+        """Which word looked at which, at the site that shows it best: the mean over its heads."""
+        site = self.site()
+        heads = list(self.look.heads if self.look and self.look.heads else range(site.heads))
+        return self.by_words(site)[heads].mean(0)
 
     def rollout(self) -> Float[np.ndarray, "layer query key"]:
         """Attention followed down through the layers of self-attention to the tokens (Abnar 2020)."""
@@ -147,14 +158,72 @@ def trace(
     beam: int | None = None,
     prefix: Symbols = (),
     truncate: bool = False,
+    to: str | None = None,
 ) -> Trace:
-    """Answer a text and keep everything: `prefix` gives the answer's first symbols, by id or by name."""
+    """Answer a text and keep everything: `prefix` gives the answer's first symbols, by id or by name.
+
+    Of a model that knows several languages, `to` says into which. The text is read as a whole.
+    """
     predictor = _predictor(run)
-    (read,) = predictor.fitting([text], truncate=truncate)
     own = changed(settings or predictor.run.settings.decode, {"beam": beam})
-    own = _with_room(predictor, read, own, len(prefix))
+    passages = predictor.passages
+    if passages is not None and passages.languages:
+        bare = passages.bare(text)
+        (part,) = passages.parts(bare, passages.target(text, to), whole=True)
+        if part.read:
+            return _part_of(predictor, bare, part, own, prefix, truncate)
+    return _seen(predictor, text, own, prefix, truncate)
+
+
+def traces(
+    run: Predictor | Run | str | Path,
+    text: str,
+    settings: DecodeSettings | None = None,
+    *,
+    to: str | None = None,
+    split: bool = True,
+) -> Iterator[Trace]:
+    """A trace for each sentence of a text that a translator is asked; for other models, one."""
+    predictor = _predictor(run)
+    own = settings or predictor.run.settings.decode
+    passages = predictor.passages
+    if passages is None or not split:
+        yield trace(predictor, text, own, to=to)
+        return
+    bare = passages.bare(text)
+    for part in passages.parts(bare, passages.target(text, to)):
+        if part.read:
+            yield _part_of(predictor, bare[slice(*part.span)], part, own)
+
+
+def _part_of(
+    predictor: Predictor,
+    text: str,
+    part: Part,
+    settings: DecodeSettings,
+    prefix: Symbols = (),
+    truncate: bool = False,
+) -> Trace:
+    """The trace of a sentence in the person's own words, whatever the model read in their place."""
+    seen = _seen(predictor, part.read, settings, prefix, truncate)
+    restored, named = part.hidden.restored, part.hidden.named
+    axes = {
+        name: Axis(tuple(map(named, axis.pieces)), axis.word_ids, tuple(map(named, axis.words)))
+        for name, axis in seen.axes.items()
+    }
+    others = tuple((restored(other), score) for other, score in seen.answer.alternatives)
+    answer = replace(seen.answer, text=restored(seen.answer.text), alternatives=others)
+    return replace(seen, question=text, answer=answer, axes=axes)
+
+
+def _seen(
+    predictor: Predictor, text: str, settings: DecodeSettings, prefix: Symbols, truncate: bool
+) -> Trace:
+    (read,) = predictor.fitting([text], truncate=truncate)
+    own = _with_room(predictor, read, settings, len(prefix))
     name = predictor.run.folder.name
-    return look_inside(predictor.run.task, predictor.model, read, own, prefix, name=name)
+    seen = look_inside(predictor.run.task, predictor.model, read, own, prefix, name=name)
+    return seen if predictor.card is None else replace(seen, look=predictor.card.look)
 
 
 @torch.inference_mode()

@@ -53,11 +53,17 @@ class Passages:
         spans = (part for span in sentences(text) for part in fitted(text, span, self._fits))
         return [self._part(text, span, to) for span in spans]
 
+    def count(self, text: str) -> int:
+        """How many sentences of a text the model is asked."""
+        return sum(1 for part in self.parts(text, None) if part.read)
+
     def answer(
         self, texts: Sequence[str], numbers: Sequence[int], to: str | None, ask: Ask
     ) -> list[Prediction]:
         """One answer for each text; `ask` gets all sentences at once, each with a number of its own."""
-        cut = [self.parts(text, self.target(text, to)) for text in texts]
+        goals = [self.target(text, to) for text in texts]
+        texts = [self.bare(text) for text in texts]
+        cut = [self.parts(text, goal) for text, goal in zip(texts, goals, strict=True)]
         asked = [
             (part.read, number + STRIDE * place)
             for number, parts in zip(numbers, cut, strict=True)
@@ -72,7 +78,7 @@ class Passages:
         return found
 
     def target(self, text: str, to: str | None) -> str | None:
-        """The language to translate a text into: the one asked for, or English if it is in another."""
+        """The language to translate a text into: the one asked for or typed, or English from another."""
         known = self.languages
         if to is not None:
             if to not in known:
@@ -81,8 +87,9 @@ class Passages:
                     what, "--to", nearest(to, known) if known else "leave it out: it has one target"
                 )
             return to
-        if not known or text.startswith(tuple(map(tag, known))):
-            return None
+        typed = [name for name in known if text.startswith(tag(name))]
+        if typed or not known:
+            return typed[0] if typed else None
         own = guess(text)
         if own in (None, "en") or "en" not in known:
             others = [name for name in known if name != own]
@@ -91,6 +98,13 @@ class Passages:
                 "into which language?", "--to", f"say --to {others[0]}; this model knows {listed}"
             )
         return "en"
+
+    def bare(self, text: str) -> str:
+        """A text without the tag that somebody typed before it."""
+        for name in self.languages:
+            if text.startswith(tag(name)):
+                return text.removeprefix(tag(name)).removeprefix(" ")
+        return text
 
     def _part(self, text: str, span: Span, to: str | None) -> Part:
         own, symbols = text[slice(*span)], self.task.source.settings.symbols

@@ -15,7 +15,7 @@ from typing import Any, final
 from regard.data.compressed import Stream as ByteStream
 from regard.data.lines import TextLine
 from regard.decode import DecodeSettings
-from regard.errors import DataError, UsageError
+from regard.errors import DataError, UsageError, nearest
 from regard.run.disk import disk_errors
 from regard.run.engine import Note
 from regard.run.predictor import EMPTY, Predictor
@@ -90,6 +90,29 @@ class Form:
 
 
 @final
+@dataclass(frozen=True)
+class Manner:
+    """How a translator reads: into which language, and whether sentence by sentence."""
+
+    to: str | None = None
+    split: bool = False
+
+    @classmethod
+    def of(
+        cls, predictor: Predictor, to: str | None, spoken: str | None, split: bool | None
+    ) -> Manner:
+        """What was asked for, where the model can do it; else what is usual for it."""
+        known = predictor.languages
+        for name, asked in (("--to", to), ("--from", spoken)):
+            if asked is not None and asked not in known:
+                remedy = nearest(asked, known) if known else "leave it out: it knows one direction"
+                raise UsageError(f"this model knows no language '{asked}'", name, remedy)
+        if to is None and spoken is not None and predictor.passages is not None:
+            to = "en" if spoken != "en" else predictor.passages.target("", None)
+        return cls(to, bool(known) if split is None else split)
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Stream:
     """A predictor that answers lines as they come, `chunk` at a time.
@@ -104,6 +127,7 @@ class Stream:
     note: Note
     truncate: bool = False
     keep_going: bool = False
+    manner: Manner = Manner()
 
     def answers(
         self, lines: Iterator[TextLine], advance: Progress | None = None
@@ -126,6 +150,8 @@ class Stream:
             [line.text for line in lines],
             decode=self.decode,
             truncate=self.truncate,
+            to=self.manner.to,
+            split=self.manner.split,
             numbers=[line.number - 1 for line in lines],
             advance=advance,
         )
