@@ -72,6 +72,15 @@ class RnnDecoder(TokenDecoder[RnnState]):
             return "none"
         return "source" if self.attention is None else "readout"
 
+    @property
+    def is_stepwise(self) -> bool:
+        """Whether a step waits for the one before, so that no kernel can run them all."""
+        return self.extra == "readout" or (self.extra == "source" and self.attention is not None)
+
+    def compile_steps(self) -> None:
+        """From now on a step is one compiled function: its many small operations become few."""
+        self._advance = torch.compile(self._advance, dynamic=True)  # type: ignore[method-assign]
+
     def start(self, encoded: Encoded, capacity: int) -> RnnState:  # noqa: ARG002
         """The first hidden state of each layer is a bridge from the encoder's last one."""
         summaries = encoded.summaries(len(self.cells))
@@ -97,7 +106,7 @@ class RnnDecoder(TokenDecoder[RnnState]):
         """All steps at once where no step waits for the one before; else one by one."""
         state = self.start(encoded, inputs.shape[1])
         words = self.embedding(inputs)
-        if self.extra == "none" or (self.attention is None and self.extra == "source"):
+        if not self.is_stepwise:
             return self._all_at_once(state, words)
         outputs = []
         for word in words.unbind(1):

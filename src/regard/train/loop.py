@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from regard import __version__
 from regard.evaluate import Metric
-from regard.models import count_parameters
+from regard.models import Model, RnnDecoder, count_parameters
 from regard.run.folder import Run
 from regard.run.origin import refuse_other
 from regard.signals import Stop, Stopped
@@ -54,9 +54,7 @@ class Trainer:
             shard.fully(self.model, world)
         self.learned = Learned(self.model, self.settings)
         if self.settings.compile:
-            # Packed batches all have one shape.
-            dynamic = len(self.feed.plan.shapes) > 1
-            learner = torch.compile(learner, dynamic=dynamic)  # type: ignore[assignment]
+            learner = _compiled(learner, self.model, shapes=len(self.feed.plan.shapes))
         if self.settings.distribute == "ddp" and world.size > 1:
             learner = DistributedDataParallel(learner)
         self.stepper = Stepper(learner, self.settings, seed, world, self.feed.make)
@@ -337,3 +335,11 @@ def _width(model: nn.Module) -> int:
     """The width that the Noam schedule scales by."""
     embedding = next((m for m in model.modules() if isinstance(m, nn.Embedding)), None)
     return 512 if embedding is None else embedding.embedding_dim
+
+
+def _compiled(learner: nn.Module, model: Model, shapes: int) -> nn.Module:
+    """One function for all batches; a decoder that waits for its own last step is compiled step by step."""
+    if isinstance(model.reader, RnnDecoder) and model.reader.is_stepwise:
+        model.reader.compile_steps()
+        return learner
+    return torch.compile(learner, dynamic=shapes > 1)  # type: ignore[return-value]

@@ -1,0 +1,404 @@
+"""How fast Transformers train on ragged text, against `nn.Transformer` and Hugging Face Marian, in one run.
+
+    python bench/train.py --data pairs.tsv --out train.json
+
+Only real target tokens count. The floor is the rate of a large matrix product, measured in the same run. Ours is
+the training loop of the package (packed batches from a memory-mapped store, compiled, clipped, fused AdamW);
+peers get padded batches of the same number of places, formed by length, compiled, with the same optimiser.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import lzma
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from regard.data import store
+from regard.data.batches import BatchSettings
+from regard.measure import matrix_rate, peak_memory
+from regard.models import ModelSettings, build
+from regard.run.settings import TrainSettings
+from regard.tasks import Translate
+from regard.text import Codec, TextSettings
+from regard.train.feed import Feed, Position
+from regard.train.optimise import set_rate
+from regard.train.progress import Learned
+from regard.train.step import Learner, Stepper
+from regard.train.update import apply
+from regard.train.world import World
+
+PAD, BEGIN = 0, 1
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@dataclass(frozen=True)
+class Size:
+    layers: int = 6
+    width: int = 512
+    heads: int = 8
+    feedforward: int = 2048
+
+
+SIZES = {
+    "base": Size(),
+    "tiny": Size(2, 64, 4, 128),
+    "big": Size(width=1024, heads=16, feedforward=4096),
+}
+
+
+def operations(size: Size, symbols: int, source: np.ndarray, target: np.ndarray) -> float:
+    """Multiplications and additions of one forward and backward pass over these pairs."""
+    d, layers, inner = size.width, size.layers, size.feedforward
+    encoder = layers * (4 * d * d + 2 * d * inner)
+    decoder = layers * (8 * d * d + 2 * d * inner)
+    s, t = source.astype(float), target.astype(float)
+    dense = s * (encoder + 2 * d * d * layers) + t * (decoder - 2 * d * d * layers + d * symbols)
+    crossed = s * s + t * t / 2 + s * t
+    return float((6 * dense + 12 * d * layers * crossed).sum())
+
+
+def read_pairs(
+    path: Path, most: int, vocabulary: int
+) -> tuple[list[np.ndarray], list[np.ndarray], int]:
+    """Ids of both sides from a text of two columns, through a tokenizer learned on it; kept beside it."""
+    kept = path.with_suffix(f".{vocabulary}.npz")
+    if not kept.exists():
+        opened = (
+            lzma.open(path, "rt", encoding="utf-8")
+            if path.suffix == ".xz"
+            else path.open(encoding="utf-8")
+        )
+        with opened as lines:
+            rows = [
+                line.rstrip("\n").split("\t")[:2]
+                for _, line in zip(range(most), lines, strict=False)
+            ]
+        codec = Codec.train(
+            (side for row in rows for side in row), TextSettings(vocabulary=vocabulary)
+        )
+        ids = [codec.encode_batch([row[side] for row in rows]) for side in (0, 1)]
+        flat = [np.concatenate([np.array([*row, 2], np.uint16) for row in side]) for side in ids]
+        lengths = [np.array([len(row) + 1 for row in side], np.int32) for side in ids]
+        np.savez(
+            kept,
+            source=flat[0],
+            target=flat[1],
+            source_lengths=lengths[0],
+            target_lengths=lengths[1],
+        )
+    with np.load(kept) as found:
+        sides = [
+            np.split(found[side].astype(np.int32), found[f"{side}_lengths"].cumsum()[:-1])
+            for side in ("source", "target")
+        ]
+    return *sides, vocabulary
+
+
+def full_rows(
+    count: int, length: int, symbols: int
+) -> tuple[list[np.ndarray], list[np.ndarray], int]:
+    draw = np.random.default_rng(0)
+    sides = [list(draw.integers(4, symbols, (count, length)).astype(np.int32)) for _ in range(2)]
+    return *sides, symbols
+
+
+def ours(size: Size, pairs, places: int, steps: int, longest: int, profile: Path | None) -> dict:
+    source, target, symbols = pairs
+    words = Codec.train(["a"], TextSettings(kind="word"))
+    task = Translate(words, words)
+    part = {
+        "kind": "transformer", "layers": size.layers, "width": size.width, "heads": size.heads,
+        "feedforward": size.feedforward, "dropout": 0.1,
+    }  # fmt: skip
+    settings = ModelSettings.model_validate({"encoder": part, "reader": part})
+    sizes = task.sizes.__class__(symbols, symbols, begin=1, end=2, shared=True)
+    torch.manual_seed(0)
+    model = build(settings, sizes).to(DEVICE)
+    train = TrainSettings(precision="bfloat16", compile=True)
+    world = World(0, 1, DEVICE)
+    with tempfile.TemporaryDirectory() as folder:
+        rows = ({"source": s, "target": t} for s, t in zip(source, target, strict=True))
+        kept = store.write(Path(folder) / "rows", rows, {"source": np.uint16, "target": np.uint16})
+        batch = BatchSettings(tokens=places, max_length=longest, packed=True)
+        feed = Feed(task, kept, batch, 1, world)
+        learner = torch.compile(Learner(task, model, 0.1), dynamic=False)
+        learned = Learned(model, train)
+        stepper = Stepper(learner, train, 1, world, feed.make)
+        turns = feed.turns(Position(), 1, 4)
+        model.train()
+
+        def step(number: int) -> tuple[int, float]:
+            turn = next(turns)
+            set_rate(learned.optimiser, 1e-4)
+            summed = stepper.gradients(number, turn.pieces, turn.batches, False)
+            apply(learned, summed, 1.0)
+            rows = turn.pieces[0].rows
+            work = operations(
+                size, symbols, kept.lengths("source")[rows], kept.lengths("target")[rows]
+            )
+            return summed.count, work
+
+        found = clocked(step, steps)
+        if profile:
+            profile.write_text(kernels(lambda: step(99)))
+        turns.close()
+        found["waste"] = feed.plan.waste
+    return found
+
+
+def kernels(work) -> str:
+    """What the device did in one step, longest first."""
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities) as seen:
+        work()
+        wait()
+    return seen.key_averages().table(
+        sort_by="self_device_time_total", row_limit=45, max_name_column_width=70
+    )
+
+
+def wait() -> None:
+    if DEVICE.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def _pinned(tensor):
+    return tensor.pin_memory() if DEVICE.type == "cuda" else tensor
+
+
+def clocked(step, steps: int) -> dict:
+    """Real target tokens and operations a second over some steps after the first few."""
+    if DEVICE.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    began = time.perf_counter()
+    step(1)
+    wait()
+    first = time.perf_counter() - began
+    for number in range(2, 7):
+        step(number)
+    wait()
+    began, tokens, work = time.perf_counter(), 0, 0.0
+    for number in range(7, 7 + steps):
+        count, done = step(number)
+        tokens, work = tokens + count, work + done
+    wait()
+    taken = time.perf_counter() - began
+    return {
+        "tokens_a_second": tokens / taken, "operations_a_second": work / taken, "step": taken / steps,
+        "first_step": first, "memory": peak_memory(DEVICE),
+    }  # fmt: skip
+
+
+def padded_batches(source, target, places: int):
+    """Rows of like length side by side, filled up to a multiple of 8, within the same places; shuffled."""
+    lengths = np.array([(max(len(s), len(t)), len(s)) for s, t in zip(source, target, strict=True)])
+    order = np.lexsort((lengths[:, 1], lengths[:, 0]))
+    batches, start = [], 0
+    while start < len(order):
+        end = start
+        while end < len(order):
+            longest = -(-int(lengths[order[end], 0]) // 8) * 8
+            if (end + 1 - start) * longest > places:
+                break
+            end += 1
+        batches.append(order[start : max(end, start + 1)])
+        start = max(end, start + 1)
+    np.random.default_rng(0).shuffle(batches)
+    for rows in batches:
+        sides = [[side[row] for row in rows] for side in (source, target)]
+        sizes = [-(-max(map(len, side)) // 8) * 8 for side in sides]
+        tables = [np.full((len(rows), size), PAD, np.int64) for size in sizes]
+        for table, side in zip(tables, sides, strict=True):
+            for at, row in enumerate(side):
+                table[at, : len(row)] = row
+        yield rows, *map(torch.from_numpy, tables)
+
+
+class Plain(nn.Module):
+    """`nn.Transformer` as its tutorial uses it, with tied output."""
+
+    def __init__(self, size: Size, symbols: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(symbols, size.width)
+        self.places = nn.Embedding(512, size.width)
+        self.inner = nn.Transformer(
+            size.width,
+            size.heads,
+            size.layers,
+            size.layers,
+            size.feedforward,
+            0.1,
+            batch_first=True,
+            norm_first=True,
+        )
+
+    def embed(self, ids):
+        return self.table(ids) + self.places.weight[: ids.shape[1]]
+
+    def forward(self, source, inputs, targets):
+        causal = torch.ones(
+            inputs.shape[1], inputs.shape[1], dtype=torch.bool, device=inputs.device
+        ).triu(1)
+        states = self.inner(
+            self.embed(source), self.embed(inputs), tgt_mask=causal, tgt_is_causal=True,
+            src_key_padding_mask=source == PAD, memory_key_padding_mask=source == PAD,
+        )  # fmt: skip
+        logits = F.linear(states, self.table.weight)
+        return F.cross_entropy(
+            logits.flatten(0, 1).float(), targets.flatten(), ignore_index=-100, label_smoothing=0.1
+        )
+
+
+class Marian(nn.Module):
+    """Hugging Face's, with its own loss."""
+
+    def __init__(self, size: Size, symbols: int) -> None:
+        super().__init__()
+        from transformers import MarianConfig, MarianMTModel
+
+        self.model = MarianMTModel(
+            MarianConfig(
+                vocab_size=symbols,
+                d_model=size.width,
+                encoder_layers=size.layers,
+                decoder_layers=size.layers,
+                encoder_attention_heads=size.heads,
+                decoder_attention_heads=size.heads,
+                encoder_ffn_dim=size.feedforward,
+                decoder_ffn_dim=size.feedforward,
+                dropout=0.1,
+                activation_function="relu",
+                pad_token_id=PAD,
+                eos_token_id=2,
+                decoder_start_token_id=BEGIN,
+                max_position_embeddings=512,
+                use_cache=False,
+            )  # fmt: skip
+        )
+
+    def forward(self, source, inputs, targets):
+        return self.model(
+            input_ids=source, attention_mask=source != PAD, decoder_input_ids=inputs, labels=targets
+        ).loss
+
+
+def peer(kind, size: Size, pairs, places: int, steps: int) -> dict:
+    source, target, symbols = pairs
+    torch.manual_seed(0)
+    model = kind(size, symbols).to(DEVICE).train()
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=DEVICE.type == "cuda")
+    compiled = torch.compile(model, dynamic=len({len(row) for row in source}) > 1)
+    batches = padded_batches(source, target, places)
+
+    def step(_number: int) -> tuple[int, float]:
+        rows, sources, targets = next(batches)
+        inputs = targets.roll(1, 1)
+        inputs[:, 0] = BEGIN
+        judged = targets.masked_fill(targets == PAD, -100)
+        moved = [_pinned(one).to(DEVICE, non_blocking=True) for one in (sources, inputs, judged)]
+        optimiser.zero_grad(set_to_none=True)
+        with torch.autocast(DEVICE.type, torch.bfloat16):
+            loss = compiled(*moved)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        lengths = [np.array([len(side[row]) for row in rows]) for side in (source, target)]
+        return int(lengths[1].sum()), operations(size, symbols, *lengths)
+
+    return clocked(step, steps)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, help="pairs of text, two columns by tab, plain or xz")
+    parser.add_argument("--pairs", type=int, default=200_000)
+    parser.add_argument("--vocabulary", type=int, default=32_768)
+    parser.add_argument("--places", type=int, default=32_768, help="of a batch, on each side")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument(
+        "--only", nargs="*", default=[], help="such as ours-base-full peer-marian-base-ragged"
+    )
+    parser.add_argument(
+        "--profile", type=Path, help="where to write a table of kernels of one step of ours"
+    )
+    parser.add_argument("--sizes", nargs="*", default=["base", "big"], choices=list(SIZES))
+    parser.add_argument("--full", type=int, default=6_000, help="rows of 64 tokens")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    floor = matrix_rate(DEVICE, torch.bfloat16)
+    texts = {"full": full_rows(given.full, 64, given.vocabulary)}
+    if given.data:
+        texts["ragged"] = read_pairs(given.data, given.pairs, given.vocabulary)
+        draw = np.random.default_rng(1).permutation(len(texts["ragged"][0]))
+        texts["ragged"] = (
+            *([side[n] for n in draw] for side in texts["ragged"][:2]),
+            given.vocabulary,
+        )
+        fits = [
+            i
+            for i, (s, t) in enumerate(zip(*texts["ragged"][:2], strict=True))
+            if max(len(s), len(t)) <= 256
+        ]
+        texts["ragged"] = (
+            *([side[n] for n in fits] for side in texts["ragged"][:2]),
+            given.vocabulary,
+        )
+    found = {
+        "floor": floor,
+        "device": torch.cuda.get_device_name() if DEVICE.type == "cuda" else "CPU",
+        "torch": torch.__version__,
+    }
+    print(
+        f"{found['device']}, torch {found['torch']}, matrix product {floor / 1e12:.0f} TFLOP/s",
+        flush=True,
+    )
+    for size_name, size in ((name, SIZES[name]) for name in given.sizes):
+        for text_name, pairs in texts.items():
+            longest = 64 if text_name == "full" else 256
+            works = {
+                "ours": lambda: ours(size, pairs, given.places, given.steps, longest, given.profile)
+            }
+            for peer_name, kind in (("torch", Plain), ("marian", Marian)):
+                works[f"peer-{peer_name}"] = lambda kind=kind: peer(
+                    kind, size, pairs, given.places, given.steps
+                )
+            for who, work in works.items():
+                name = f"{who}-{size_name}-{text_name}"
+                if given.only and name not in given.only:
+                    continue
+                try:
+                    one = found[name] = work()
+                    print(
+                        f"{name:28s} {one['tokens_a_second'] / 1e3:7.0f} k tokens/s"
+                        f" {one['operations_a_second'] / floor:6.1%} of the floor"
+                        f" {one['memory'] / 2**30:6.1f} GiB  step {one['step'] * 1e3:6.1f} ms"
+                        f"  first {one['first_step']:5.1f} s"
+                        + (f"  empty {one['waste']:.1%}" if "waste" in one else ""),
+                        flush=True,
+                    )
+                except Exception:  # one part that fails must not lose the others
+                    found[name] = {"failed": traceback.format_exc()}
+                    print(name, "failed\n", traceback.format_exc(), flush=True)
+                torch._dynamo.reset()
+                gc.collect()
+                if DEVICE.type == "cuda":
+                    torch.cuda.empty_cache()
+                if given.out:
+                    given.out.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
