@@ -174,6 +174,21 @@ def test_the_token_in_each_place_it_may_be(public):
     assert public.get("/", params={"token": "wrong"}).status_code == 401
 
 
+def test_a_person_without_the_token_is_asked_for_it(public):
+    public.cookies.clear()
+    asked = {"accept": "text/html,*/*", "sec-fetch-mode": "navigate", "sec-fetch-site": "none"}
+    first = public.get("/", headers=asked)
+    assert (first.status_code, first.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert 'name="token"' in first.text
+    assert "form-action 'self'" in first.headers["content-security-policy"]
+    assert "script" not in first.headers["content-security-policy"]
+    again = public.get("/", params={"token": "<script>"}, headers=asked)
+    assert again.status_code == 401
+    assert "That is not the token." in again.text
+    assert "<script>" not in again.text
+    assert public.get("/api/about", headers=asked).headers["content-type"] == "application/json"
+
+
 def test_beyond_loopback_a_strange_name_is_still_refused(public):
     headers = {"authorization": f"Bearer {TOKEN}", "host": "evil.example"}
     assert public.get("/healthz", headers=headers).status_code == 421

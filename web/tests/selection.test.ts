@@ -14,7 +14,7 @@ const odd: Selection = {
   column: 13,
   words: true,
   table: true,
-  layer: 2,
+  dropped: false,
   otherRun: "other",
   otherText: "x y",
   otherSite: "encoder.blocks.0",

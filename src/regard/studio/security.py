@@ -19,6 +19,7 @@ from fastapi.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.studio.body import check_json, read_body, replay
+from regard.studio.door import door
 from regard.studio.refusal import Refusal
 from regard.studio.settings import StudioSettings
 
@@ -119,12 +120,15 @@ class Guard:
         if self._fits(_cookie(headers)):
             return None
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if scope["path"] == "/" and scope["method"] == "GET" and self._fits(given.encode()):
+        walks_in = scope["path"] == "/" and scope["method"] == "GET"
+        if walks_in and self._fits(given.encode()):
             answer = Response(status_code=303, headers={"location": "/"})
             answer.set_cookie(
                 COOKIE, self.settings.token, httponly=True, samesite="strict", path="/"
             )
             return answer
+        if walks_in and b"text/html" in headers.get(b"accept", b""):
+            return door(bool(given))
         raise Refusal(
             401,
             "the token is missing or wrong",

@@ -30,7 +30,8 @@ export interface Selection {
   readonly column: number;
   readonly words: boolean;
   readonly table: boolean;
-  readonly layer: number;
+  /** Whether the beam's tree shows what was dropped. */
+  readonly dropped: boolean;
   /** The other side of a comparison. */
   readonly otherRun: string;
   readonly otherText: string;
@@ -55,7 +56,7 @@ export const START: Selection = {
   column: 0,
   words: false,
   table: false,
-  layer: -1,
+  dropped: true,
   otherRun: "",
   otherText: "",
   otherSite: "",
@@ -105,7 +106,7 @@ export function change(before: Selection, part: Partial<Selection>): Selection {
   const after = { ...before, ...part };
   const isNew = (name: keyof Selection): boolean => after[name] !== before[name];
   const fresh: Partial<Selection> = {};
-  if (isNew("run")) Object.assign(fresh, { site: "", head: "mean", layer: -1, step: -1, probe: 0 });
+  if (isNew("run")) Object.assign(fresh, { site: "", head: "mean", step: -1, probe: 0 });
   if (isNew("run") || isNew("text")) Object.assign(fresh, { prefix: [], row: 0, column: 0 });
   if (isNew("site")) Object.assign(fresh, { head: "mean", row: 0, column: 0 });
   if (isNew("words")) Object.assign(fresh, { row: 0, column: 0 });
