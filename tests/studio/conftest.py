@@ -10,6 +10,9 @@ from regard.studio.app import create_app
 from regard.studio.settings import Limits, StudioSettings
 from regard.studio.state import Studio
 from tests.run import kinds
+from tests.studio.browser import address, chromium, page, studio_server, theme, trained
+
+__all__ = ["address", "chromium", "page", "studio_server", "theme", "trained"]
 
 KINDS = ("rnn", "transformer", "tag", "classify", "point", "language")
 BASE = "http://127.0.0.1:8321"

@@ -98,8 +98,9 @@ def serve(studio: Studio, opened: Callable[[int], None] | None = None) -> int | 
     server = StudioServer(studio)
     sys.setswitchinterval(SWITCH)
     PatientProtocol.seconds = studio.limits.receive_seconds
-    if opened is not None:
-        opened(listening.getsockname()[1])
-    with contextlib.closing(listening):
+    # Whoever was told where we are may already ask us to stop.
+    with contextlib.closing(listening), server.capture_signals():
+        if opened is not None:
+            opened(listening.getsockname()[1])
         server.run(sockets=[listening])
     return server.asked

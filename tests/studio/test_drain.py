@@ -1,0 +1,217 @@
+"""Asked to stop at thirty moments: whoever was let in is answered, whoever comes later is told.
+
+Each moment is a state of the server, by both signals: the exit code says which one it was, nothing is in
+the log, and nobody is left at work.
+"""
+
+import contextlib
+import json
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+
+from tests.studio.kit import server
+
+pytestmark = pytest.mark.slow
+HEAD = b"POST /api/trace HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+SIGNALS = {signal.SIGTERM: 0, signal.SIGINT: 130}
+LATE = 0.2  # seconds: what was sent so shortly before the signal may have come after it
+
+
+class Clients:
+    """People at work, and what each of them heard: when they asked, and the status; 0 is nobody there."""
+
+    def __init__(self, one):
+        self.one, self.heard, self.threads = one, [], []
+        self.stack = contextlib.ExitStack()
+
+    def ask(self, **more):
+        """One question."""
+        began = time.monotonic()
+        body = {"run": "rnn", "text": "a b c", **more}
+        try:
+            with httpx.Client(timeout=120) as client:
+                status = client.post(f"{self.one.url}/api/trace", json=body).status_code
+        except httpx.HTTPError:
+            status = 0
+        self.heard.append((began, status))
+        return status
+
+    def keep_asking(self, **more):
+        """Until nobody answers any more."""
+        while self.ask(**more):
+            pass
+
+    def at_once(self, work, count=1, **more):
+        """Some of them beside each other, for as long as it takes."""
+        for _ in range(count):
+            thread = threading.Thread(target=work, kwargs=more)
+            thread.start()
+            self.threads.append(thread)
+
+    def say(self, start):
+        """Begin a request, and send no more of it."""
+        line = socket.create_connection(("127.0.0.1", self.one.port))
+        self.stack.callback(line.close)
+        line.sendall(start)
+
+    def listen(self):
+        with contextlib.suppress(httpx.HTTPError), httpx.Client(timeout=120) as client:
+            began = time.monotonic()
+            with client.stream("GET", f"{self.one.url}/api/events") as stream:
+                for _ in stream.iter_lines():
+                    pass
+            self.heard.append((began, stream.status_code))
+
+    def read_slowly(self):
+        """A large answer that waits in the line while its reader sleeps."""
+        text = " ".join("abcdefgh" * 40)
+        asked = httpx.post(
+            f"{self.one.url}/api/trace", json={"run": "rnn", "text": text}, timeout=120
+        )
+        began = time.monotonic()
+        with httpx.Client(timeout=120) as client:
+            path = f"{self.one.url}/api/trace/{asked.json()['id']}/export.json"
+            with client.stream("GET", path) as stream:
+                time.sleep(1.5)
+                json.loads(b"".join(stream.iter_bytes()))
+        self.heard.append((began, stream.status_code))
+
+    def done(self):
+        for thread in self.threads:
+            thread.join(120)
+            assert not thread.is_alive()
+        self.stack.close()
+        return self.heard
+
+
+def begun(clients):
+    while not clients.heard:
+        time.sleep(0.01)
+
+
+def under_load(count, seconds):
+    def moment(clients):
+        clients.ask()
+        clients.at_once(clients.keep_asking, count)
+        time.sleep(seconds)
+
+    return moment
+
+
+def first_question(clients):
+    """Libraries are imported and a model is loaded."""
+    clients.at_once(clients.ask)
+    time.sleep(LATE + 0.1)
+
+
+def long_work(clients):
+    clients.ask()
+    clients.at_once(clients.ask, 3, beam=32, max_length=400, prefix=[])
+    time.sleep(LATE + 0.3)
+
+
+def listeners(clients):
+    clients.at_once(clients.listen, 5)
+    time.sleep(0.5)
+
+
+def slow_reader(clients):
+    clients.ask()
+    clients.at_once(clients.read_slowly)
+    time.sleep(0.8)
+
+
+def training(clients):
+    answer = httpx.post(f"{clients.one.url}/api/demo", json={}, timeout=120)
+    assert answer.status_code == 202
+    time.sleep(0.5)
+
+
+def trained_a_while(clients):
+    training(clients)
+    clients.at_once(clients.listen)
+    time.sleep(8)
+
+
+def half(start):
+    def moment(clients):
+        clients.ask()
+        clients.say(start)
+        time.sleep(0.1)
+
+    return moment
+
+
+MOMENTS = {
+    "told where it is": lambda _clients: None,
+    "idle": lambda clients: clients.ask(),
+    "connected": half(b""),
+    "half a header": half(HEAD[:30]),
+    "half a body": half(HEAD + b"Content-Length: 90\r\n\r\n{"),
+    "first question": first_question,
+    "some ask": under_load(4, 0.3),
+    "many ask": under_load(12, 0.9),
+    "the queue is full": under_load(40, 0.6),
+    "long work": long_work,
+    "listeners": listeners,
+    "a slow reader": slow_reader,
+    "training begins": training,
+    "training goes on": trained_a_while,
+    "all of it": lambda clients: (
+        listeners(clients),
+        training(clients),
+        under_load(20, 0.5)(clients),
+    ),
+}
+
+
+def at_work_in(folder):
+    """Processes that work in a folder, by their numbers."""
+    for entry in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):
+            if entry.readlink() == folder:
+                yield entry.parent.name
+
+
+def test_there_are_thirty():
+    assert len(MOMENTS) * len(SIGNALS) == 30
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_everyone_is_answered(runs, tmp_path, moment, number):
+    with server(runs["rnn"], folder=tmp_path) as one:
+        clients = Clients(one)
+        MOMENTS[moment](clients)
+        asked = time.monotonic()
+        code = one.stop(number, seconds=60)
+        heard = clients.done()
+        log = one.log.read_text()
+    early = {status for began, status in heard if began < asked - LATE}
+    late = {status for began, status in heard if began >= asked - LATE}
+    assert code == SIGNALS[number]
+    assert log == ""
+    assert early <= {200, 429, 503}, "whoever asked in time hears something"
+    assert late <= {200, 429, 503, 0}
+    assert not list(at_work_in(tmp_path))
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_second_signal_ends_it_at_once(runs, tmp_path, number):
+    with server(runs["rnn"], folder=tmp_path) as one:
+        clients = Clients(one)
+        clients.ask()
+        clients.at_once(clients.ask, 4, beam=32, max_length=512)
+        time.sleep(0.5)
+        one.process.send_signal(number)
+        time.sleep(0.3)
+        if one.process.poll() is None:
+            assert one.stop(number, seconds=10) in (128 + number, SIGNALS[number])
+        clients.done()
+        assert one.log.read_text() == ""
