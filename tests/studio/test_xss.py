@@ -8,27 +8,19 @@ browser's own policy must find nothing to refuse (P1, P2).
 import json
 import shutil
 from contextlib import contextmanager
-from urllib.parse import urlencode
 
 import pytest
 
 from regard.show.page import frame, page
 from regard.studio import routes_trace
-from regard.studio.page import FOLDER
 from regard.train.judge import sample_entry
 from regard.worked import EXAMPLES
 from tests.show.hostile import PARTS, hostile
 from tests.show.payloads import CORPUS, IMAGE
+from tests.studio.browser import PATIENCE, SHOWN, needed, open_at, settled
 from tests.studio.kit import inside
-from tests.studio.test_browser import CHROMIUM, SHOWN
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not CHROMIUM or not (FOLDER / "index.html").is_file(),
-        reason="needs chromium and the built page",
-    ),
-]
+pytestmark = needed
 RUN = '"><img src=x onerror=pwn(1)>'  # the name of a folder
 LOOKING = [view for view in SHOWN if view not in ("learning", "lessons")]
 TRACES = {" ".join(part): hostile(part) for part in PARTS}
@@ -84,22 +76,13 @@ def _record(folder):
         (folder / f"{kind}.jsonl").write_text("".join(lines))
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @contextmanager
 def watched(chromium):
     """A page that is asked, after each view, whether anything ran; dialogs and new windows count, too."""
     context = chromium.new_context(viewport={"width": 1280, "height": 860}, accept_downloads=True)
     context.add_init_script(LISTEN)
     one = context.new_page()
+    one.set_default_timeout(PATIENCE)
     faults: list[str] = []
     one.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
     one.on("pageerror", lambda error: faults.append(str(error)))
@@ -120,11 +103,6 @@ def touch(one):
         one.mouse.move(x, y)
     for _ in range(4):
         one.keyboard.press("Tab")
-
-
-def open_at(one, address, **selection):
-    one.goto("about:blank")
-    one.goto(f"{address}/#{urlencode(selection)}")
 
 
 def test_a_page_without_care_would_run_them(chromium):
@@ -148,17 +126,17 @@ def test_every_view(chromium, trapped, part):
     with watched(chromium) as one:
         for view in LOOKING:
             open_at(one, trapped, view=view, run=RUN, text=text, otherText=text, otherRun=RUN)
-            one.wait_for_selector(SHOWN[view], state="attached", timeout=60_000)
+            settled(one, view)
             touch(one)
             check(one, view)
             assert one.locator("form input").first.input_value() == text.replace("\n", "").replace(
                 "\r", ""
             )
         open_at(one, trapped, view="heat", run=RUN, text=text, table="1", words="1")
-        one.wait_for_selector("table", timeout=60_000)
+        one.wait_for_selector("table")
         check(one, "table")
         open_at(one, trapped, view="learning", run=RUN, step=part + 1, probe=part)
-        one.wait_for_selector(SHOWN["learning"], state="attached", timeout=60_000)
+        settled(one, "learning")
         check(one, "learning")
 
 
@@ -176,7 +154,7 @@ def test_lessons(chromium, trapped, lesson):
                 if isinstance(value, list) and value and isinstance(value[0], str)
             }
             open_at(one, trapped, view="lessons", lesson=lesson, inputs=json.dumps(inputs))
-            one.wait_for_selector("ol.steps li.result, [role=alert]", timeout=60_000)
+            one.wait_for_selector("ol.steps li.result, [role=alert]")
             check(one, lesson, start)
 
 
@@ -213,7 +191,7 @@ def test_what_is_taken_away(chromium, trapped, view, tmp_path):
     mixed = list(TRACES)[len(TRACES) // 2]
     with watched(chromium) as one:
         open_at(one, trapped, view=view, run=RUN, text=mixed, otherText=mixed, otherRun=RUN)
-        one.wait_for_selector(SHOWN[view], state="attached", timeout=60_000)
+        settled(one, view)
         files = []
         for kind in ("SVG", "HTML", "CSV"):
             button = one.locator(f".exports button:text-is('{kind}')")
