@@ -108,7 +108,7 @@ ROWS = {
     for split, (_, published) in SPLITS.items()
     for model, settings in MODELS.items()
 }
-HELD_OUT = 500  # of the training commands, to watch learning
+WATCHED = 500  # of the training commands, looked at while learning
 
 
 def prepare(data: Path, out: Path, name: str) -> None:
@@ -121,7 +121,7 @@ def prepare(data: Path, out: Path, name: str) -> None:
         sides = (line[len("IN: ") :].split(" OUT: ") for line in content.decode().splitlines())
         rows[part] = [f"{command}\t{actions.replace('_', '')}\n" for command, actions in sides]
     random.Random(1).shuffle(rows["train"])
-    rows["valid"] = rows["train"][:HELD_OUT]
+    rows["valid"] = rows["train"][:WATCHED]
     for part, lines in rows.items():
         (out / f"{part}.tsv").write_text("".join(lines))
 
