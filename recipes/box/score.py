@@ -82,7 +82,8 @@ def scores(predictor, test: Test, options: argparse.Namespace) -> Iterator[dict]
         if options.texts is not None:
             name = f"{test.name.replace(' ', '-').lower()}.{direction}.txt"
             (options.texts / name).write_text("".join(f"{line}\n" for line in found), "utf-8")
-        for metric in (bleu(found, wanted), chrf(found, wanted)):
+        for measure in (bleu, chrf):
+            metric = measure(found, wanted, interval=options.interval)
             about = {"test": test.name, "direction": direction, "sentences": len(asked)}
             yield {**about, "seconds": round(seconds, 2), **metric.as_dict()}
 
@@ -112,6 +113,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=16384, help="of a batch")
     parser.add_argument("--beam", type=int)
     parser.add_argument("--most", type=int, help="only the first so many sentences of each set")
+    parser.add_argument("--interval", action="store_true", help="95% intervals, by resampling")
     parser.add_argument("--only", nargs="*", help="only these test sets")
     parser.add_argument("--out", type=Path, default=Path("scores.json"))
     parser.add_argument("--texts", type=Path, help="a folder for the translations")

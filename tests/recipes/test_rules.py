@@ -122,5 +122,7 @@ def test_what_nobody_listed_does_not_ship():
     assert not source("found-in-the-attic").ships
     assert source("tatoeba").ships
     for name, one in SOURCES.items():
-        doubtful = any(word in one.licence for word in ("NC", "research", "not stated", "non-comm"))
+        doubtful = any(
+            word in one.licence for word in ("NC", "research", "not stated", "non-comm", "mixed")
+        )
         assert one.ships != doubtful, name
