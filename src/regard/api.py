@@ -4,6 +4,7 @@
 >>> model = regard.train("train.en", "train.de", out="runs/first", settings={"train.steps": 500})
 >>> model.translate("two dogs run")
 >>> model = regard.load("runs/first")
+>>> regard.load().translate("The black cat ate the mouse.", to="fr")
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard import box
 from regard.config import merge
 from regard.errors import UsageError
 from regard.run.predictor import Predictor
@@ -26,14 +28,19 @@ Name = str | Path
 
 
 def load(
-    path: Name,
+    path: Name = "box",
     device: str = "auto",
     *,
     precision: Precision = "float32",
     strict: bool = False,
     note: Note | None = None,
 ) -> Predictor:
-    """A trained model, from its run folder or a zip archive of it, ready to answer."""
+    """A trained model, from its run folder or a zip archive of it, ready to answer.
+
+    Or one that came with the package: by its name (`regard models` lists them), or its translator.
+    """
+    if str(path) == "box" and not Path(path).exists():
+        path = box.first("translate")
     return Predictor.load(path, device, precision=precision, strict=strict, note=note)
 
 

@@ -46,13 +46,18 @@ def evaluate(
     truncate: Annotated[
         bool, typer.Option("--truncate", help="Cut texts the model cannot read whole.")
     ] = False,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", help="The language to translate into; else the last file's ending."),
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
 ) -> None:
     """Judge a run on a test set: BLEU, chrF, accuracy, F1, with 95% intervals and signatures.
 
-    `regard evaluate runs/mine test.en test.de`; `regard evaluate runs/mine --against runs/other` also says
-    whether the difference could be luck; `regard evaluate --hypotheses out.de ref.de` needs no model.
+    `regard evaluate runs/mine test.en test.de`; `regard evaluate translator test.en test.de` asks a model of
+    the box; `regard evaluate runs/mine --against runs/other` also says whether the difference could be luck;
+    `regard evaluate --hypotheses out.de ref.de` needs no model.
     """
     output.speak_json(as_json)
     if hypotheses is not None and not _is_run(paths[0]):
@@ -64,14 +69,16 @@ def evaluate(
     answers = exam.answers(run.task)
     options: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
     extra: list[Metric] = []
+    ending = paths[-1].suffix.removeprefix(".")
     if hypotheses is not None:
         predicted = _lines(hypotheses)[:examples]
     else:
-        predicted, extra = _predicted(paths[0], exam, device, beam, truncate)
+        predicted, extra = _predicted(paths[0], exam, device, beam, truncate, (to, ending))
     metrics = extra + judge(run.task, predicted, answers, **options)
     verdicts: list[Comparison] = []
     if against is not None:
-        other, _ = _predicted(against, exam, device, beam, truncate, task=run.settings.task)
+        goal = (to, ending)
+        other, _ = _predicted(against, exam, device, beam, truncate, goal, run.settings.task)
         verdicts = compare(run.task, predicted, other, answers, **options)
     facts = {"run": str(paths[0]), "test": exam.name, "examples": len(exam.examples)}
     _tell(facts, metrics, verdicts, (str(hypotheses or paths[0]), str(against)))
@@ -98,9 +105,19 @@ def _asked(paths: Sequence[Path], most: int | None) -> tuple[Run, Exam]:
 
 
 def _predicted(
-    path: Path, exam: Exam, device: str, beam: int | None, truncate: bool, task: str | None = None
+    path: Path,
+    exam: Exam,
+    device: str,
+    beam: int | None,
+    truncate: bool,
+    to: tuple[str | None, str],
+    task: str | None = None,
 ) -> tuple[list[str], list[Metric]]:
-    """A run's answers; of a language model, also how much the test surprised it."""
+    """A run's answers; of a language model, also how much the test surprised it.
+
+    `to` is the language that was asked for, and the ending of the test's last file: that will do for a model
+    that knows it, where no question has a tag.
+    """
     from regard.cli.bar import bar
     from regard.data.example import Line
     from regard.errors import UsageError
@@ -115,8 +132,14 @@ def _predicted(
         )
     learned = predictor.run.task
     questions = exam.questions(learned)
+    tagged = any(question.startswith(">>") for question in questions)
+    goal, ending = to
+    if goal is None and ending in predictor.languages and not tagged:
+        goal = ending
     with bar(f"asking {path.name}", lambda: len(questions)) as shown:
-        found = predictor.predict(questions, beam=beam, truncate=truncate, advance=shown.advance)
+        found = predictor.predict(
+            questions, beam=beam, truncate=truncate, to=goal, advance=shown.advance
+        )
     extra = []
     if isinstance(learned, Language):
         lines = [example for example in exam.examples if isinstance(example, Line)]

@@ -29,7 +29,7 @@ from regard.inspect.rollout import rollout
 from regard.inspect.search import Symbols, find
 from regard.inspect.site import TracedSite, observe
 from regard.inspect.step import Name, TracedStep, Tree, steps_of, tree_of
-from regard.inspect.words import Axis, axis_of, merge, typed
+from regard.inspect.words import Axis, axis_of, joined, merge, typed
 from regard.models import Model, Pointer
 from regard.run.engine import changed
 from regard.run.folder import Run
@@ -209,7 +209,7 @@ def _part_of(
     restored, named = part.hidden.restored, part.hidden.named
     axes = {
         name: Axis(tuple(map(named, axis.pieces)), axis.word_ids, tuple(map(named, axis.words)))
-        for name, axis in seen.axes.items()
+        for name, axis in ((name, joined(axis)) for name, axis in seen.axes.items())
     }
     others = tuple((restored(other), score) for other, score in seen.answer.alternatives)
     answer = replace(seen.answer, text=restored(seen.answer.text), alternatives=others)

@@ -4,6 +4,7 @@ over keys), and looks as its pieces do on average (mean over queries), so that r
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -44,6 +45,18 @@ class Axis:
         )
 
 
+def joined(axis: Axis) -> Axis:
+    """The same tokens, where a space that stands alone belongs to the word behind it."""
+    alone = [word == "▁" for word in axis.words[:-1]] + [False]
+    kept = [number for number, bare in enumerate(alone) if not bare]
+    owner = [bisect_left(kept, number) for number in range(len(alone))]
+    return Axis(
+        axis.pieces,
+        tuple(owner[number] for number in axis.word_ids),
+        tuple(axis.words[number] for number in kept),
+    )
+
+
 def merge(
     weights: Float[np.ndarray, "heads query key"], queries: Axis, keys: Axis
 ) -> Float[np.ndarray, "heads query_word key_word"]:
@@ -78,7 +91,7 @@ def axis_of(codec: Codec, ids: Sequence[int]) -> Axis:
     word_ids: list[int] = []
     begun, stop = -1, 0
     for number, piece, end in zip(ids, pieces, ends, strict=True):
-        if number in (PAD, BEGIN, END):
+        if number in (PAD, BEGIN, END) or piece in codec.settings.symbols:
             words.append(piece)
             begun = -1
         else:
