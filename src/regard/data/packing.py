@@ -15,7 +15,7 @@ from regard.data.batches import BatchRows, BatchSettings, Plan, Shape, none_left
 
 CHUNK = 1 << 20
 TILE = 64  # sizes are whole tiles of a matrix product
-SHORT = 12  # room for rows that are this long on average
+ROOM = 1.25  # times as many rows as a batch has on average
 
 
 @final
@@ -35,7 +35,8 @@ class PackedPlan(Plan):
         places, self._kept = self._survey()
         if not self._kept:
             raise none_left(self.count, settings.max_length)
-        most = settings.sentences or -(-settings.tokens // SHORT)
+        usual = settings.tokens * self._kept / max(places)
+        most = settings.sentences or -(-round(ROOM * usual) // TILE) * TILE
         source_size, target_size = (self._size(side, max(places)) for side in places)
         self.shapes = (Shape(source_size, target_size, most),)
 

@@ -319,7 +319,9 @@ def _reach(settings: TransformerSettings) -> Mask | None:
 
 
 def _feedforward(settings: TransformerSettings) -> FeedForward:
-    return FeedForward(settings.width, settings.feedforward, settings.activation, settings.dropout)
+    return FeedForward(
+        settings.width, settings.feedforward, settings.activation, settings.activation_dropout
+    )
 
 
 def _residual(settings: TransformerSettings) -> Residual:

@@ -59,6 +59,7 @@ class TransformerSettings(Settings):
     embedding_norm: bool = False
     dropout: Dropout = 0.1
     attention_dropout: Dropout = 0.0
+    activation_dropout: Dropout = 0.0  # inside the feed-forward network, where the paper has none
 
 
 class RnnReaderSettings(Settings):

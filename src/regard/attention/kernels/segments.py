@@ -6,7 +6,6 @@ gradients. Kernels made for long rows would spend most of their time on places t
 
 from __future__ import annotations
 
-from functools import cache
 from importlib.util import find_spec
 
 import torch
@@ -15,8 +14,8 @@ from torch import Tensor
 
 from regard.attention.packed import Packed
 
-LONGEST = 512  # beyond, one program a sequence leaves most of the chip idle
 WIDTHS = (16, 32, 64, 128)
+HAS_TRITON = find_spec("triton") is not None
 
 Split = Float[Tensor, "1 heads places width"]
 Starts = Int[Tensor, " edges"]
@@ -24,13 +23,9 @@ Starts = Int[Tensor, " edges"]
 
 def takes(query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Whether the kernel knows these tensors."""
-    widths = {query.shape[-1], key.shape[-1], value.shape[-1]}
-    return query.is_cuda and len(widths) == 1 and widths.issubset(WIDTHS) and _has_triton()
-
-
-@cache
-def _has_triton() -> bool:
-    return find_spec("triton") is not None
+    width = query.shape[-1]
+    alike = key.shape[-1] == width and value.shape[-1] == width
+    return HAS_TRITON and query.is_cuda and alike and width in WIDTHS
 
 
 def attend(

@@ -7,7 +7,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-BLOCK = 64
+# Tiles that fit on the chip with room for others beside them.
+WARPS, STAGES = 4, 1
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
@@ -221,6 +222,10 @@ def _backward(
         _clear(of_value + head * WIDTH, key_after, key_places, row, BLOCK, WIDTH)
 
 
+def _block(query: Tensor) -> int:
+    return 64 if query.shape[-1] * query.element_size() <= 256 else 32
+
+
 def _strides(*tensors: Tensor) -> tuple[int, ...]:
     """Head and place strides of each; the width must lie together."""
     return tuple(number for tensor in tensors for number in tensor.stride()[1:3])
@@ -247,7 +252,7 @@ def forward(
     _forward[(len(query_starts) - 1, heads)](
         query, key, value, context, log_sums, query_starts, key_starts,
         *_strides(query, key, value), places, scale,
-        CAUSAL=causal, WIDTH=width, BLOCK=BLOCK, num_warps=4,
+        CAUSAL=causal, WIDTH=width, BLOCK=_block(query), num_warps=WARPS, num_stages=STAGES,
     )  # fmt: skip
     return context, log_sums
 
@@ -272,6 +277,6 @@ def backward(
     _backward[(len(query_starts) - 1, heads)](
         gradient, query, key, value, context, log_sums, of_query, of_key, of_value,
         query_starts, key_starts, *_strides(query, key, value), places, key.shape[2], scale,
-        CAUSAL=causal, WIDTH=width, BLOCK=BLOCK, num_warps=4,
+        CAUSAL=causal, WIDTH=width, BLOCK=_block(query), num_warps=WARPS, num_stages=STAGES,
     )  # fmt: skip
     return of_query, of_key, of_value
