@@ -77,7 +77,7 @@ def this_machine(device: torch.device, folder: Path) -> Machine:
     """What is here now, with the disk that holds this folder."""
     return Machine(
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
-        processor=_processor(),
+        processor=processor_name(),
         cores=_cores(),
         threads=torch.get_num_threads(),
         memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
@@ -93,7 +93,7 @@ def this_machine(device: torch.device, folder: Path) -> Machine:
     )
 
 
-def _processor() -> str:
+def processor_name() -> str:
     """Its name as people know it; Python's own answer is often empty on Linux."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").split("\n")

@@ -1,0 +1,37 @@
+"""`regard bench`: how fast this machine is with regard, beside torch and beside its own limit."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from regard.cli import output
+from regard.cli.main import app
+
+
+@app.command()
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", help="Half a minute instead of two.")] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
+) -> int:
+    """Measure attention, training, decoding and looking on this machine.
+
+    Each table compares in one run, in turns: with torch's own layers, with Hugging Face where that is
+    installed, and with the rate at which this machine multiplies matrices. Tables are Markdown, to be shared.
+    """
+    output.speak_json(as_json)
+    from regard.cli.bar import bar
+    from regard.measure.suite import PARTS, measure_all
+
+    with bar("measuring", lambda: len(PARTS)) as shown:
+        report = measure_all(
+            device,
+            quick=quick,
+            tell=None if as_json else print,
+            working=lambda _name, done: shown.at(done),
+        )
+    if as_json:
+        output.answer(report.as_dict())
+    return 0

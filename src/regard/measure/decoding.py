@@ -1,0 +1,101 @@
+"""Decoding: milliseconds a step, greedy and with a beam, one sentence and many, beside what torch can do."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from regard.decode import DecodeSettings, search
+from regard.measure.clock import Timing, Work, timed
+from regard.measure.peer import TorchTransformer
+from regard.measure.scene import Scene
+from regard.measure.table import Cell, Ratio, Seconds, Table
+
+SOURCE = 24
+OURS, TORCH, HUGGING_FACE = "regard", "nn.Transformer, no cache", "Hugging Face Marian"
+
+
+def decoding(scene: Scene) -> Iterator[Table]:
+    """As many symbols for everybody, none of which may be the end."""
+    steps = 16 if scene.quick else 32
+    cases = [(1, 1), (1, 4), (32, 1), (32, 4)]
+    ours, torch_model = scene.model("transformer").eval(), TorchTransformer(scene).eval()
+    other = hugging_face(scene) if importlib.util.find_spec("transformers") else None
+    rows: list[dict[str, Cell]] = []
+    with torch.inference_mode(), scene.precision():
+        for sentences, beam in cases:
+            ids = torch.randint(3, scene.symbols, (sentences, SOURCE), device=scene.device)
+            works = {OURS: _ours(ours, ids, beam, steps)}
+            if other is not None:
+                works[HUGGING_FACE] = _theirs(other, ids, beam, steps)
+            if beam == 1:
+                works[TORCH] = lambda ids=ids: torch_model.greedy(ids, steps)  # type: ignore[misc]
+            found = timed(works, scene.device, rounds=scene.rounds, warmup=1, seconds=scene.seconds)
+            rows += decoding_rows(sentences, beam, steps, found)
+    yield Table(
+        f"Decoding {steps} symbols: {scene.layers} + {scene.layers} layers of width {scene.width}, "
+        f"{scene.device.type}",
+        rows,
+        "x is how many times as fast regard is. nn.Transformer has no cache and no beam.",
+    )
+
+
+def decoding_rows(
+    sentences: int, beam: int, steps: int, found: dict[str, Timing]
+) -> list[dict[str, Cell]]:
+    """One row a program."""
+    own = found[OURS].median
+    return [
+        {
+            "sentences": sentences,
+            "beam": beam,
+            "program": name,
+            "a step": Seconds(one.median / steps),
+            "symbols/s": round(sentences * steps / one.median),
+            "x": Ratio(one.median / own) if name != OURS else None,
+        }
+        for name, one in found.items()
+    ]
+
+
+def hugging_face(scene: Scene) -> Any:
+    """MarianMT of the same size, with first weights."""
+    from transformers import MarianConfig, MarianMTModel
+
+    config = MarianConfig(
+        vocab_size=scene.symbols,
+        d_model=scene.width,
+        encoder_layers=scene.layers,
+        decoder_layers=scene.layers,
+        encoder_attention_heads=scene.heads,
+        decoder_attention_heads=scene.heads,
+        encoder_ffn_dim=scene.inner,
+        decoder_ffn_dim=scene.inner,
+        max_position_embeddings=512,
+        pad_token_id=0,
+        eos_token_id=2,
+        decoder_start_token_id=1,
+        forced_eos_token_id=None,
+    )
+    model: Any = MarianMTModel(config)
+    return model.to(scene.device).eval()
+
+
+def _ours(model: Any, ids: torch.Tensor, beam: int, steps: int) -> Work:
+    settings = DecodeSettings(beam=beam, min_length=steps, max_length=steps)
+    return lambda: search(model.decoder, model.encode(ids), settings)
+
+
+def _theirs(model: Any, ids: torch.Tensor, beam: int, steps: int) -> Work:
+    seen = torch.ones_like(ids)
+    return lambda: model.generate(
+        ids,
+        attention_mask=seen,
+        num_beams=beam,
+        do_sample=False,
+        min_new_tokens=steps,
+        max_new_tokens=steps,
+    )

@@ -1,0 +1,139 @@
+"""What the portable benchmark runs on: a device, and the models and texts whose sizes suit it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, final
+
+import numpy as np
+import torch
+
+from regard.data.batches import BatchSettings
+from regard.models import (
+    Model,
+    ModelSettings,
+    RnnEncoderSettings,
+    RnnReaderSettings,
+    Sizes,
+    TransformerReaderSettings,
+    TransformerSettings,
+    build,
+)
+from regard.tasks import Batch, Translate
+from regard.text import Codec, TextSettings
+from regard.train.feed import plan_for
+
+Family = Literal["transformer", "rnn"]
+
+
+@final
+@dataclass(frozen=True)
+class Scene:
+    """A device, and how large a model and how many tokens make a fair measurement on it."""
+
+    device: torch.device
+    quick: bool = False
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether calls return before the work is done, and half precision is the rule."""
+        return self.device.type == "cuda"
+
+    @property
+    def width(self) -> int:
+        """Of every state."""
+        return 512 if self.on_gpu else 256
+
+    @property
+    def heads(self) -> int:
+        """Each 64 wide."""
+        return self.width // 64
+
+    @property
+    def layers(self) -> int:
+        """On each side."""
+        return 6 if self.on_gpu else 3
+
+    @property
+    def inner(self) -> int:
+        """Of the feed-forward part."""
+        return 4 * self.width
+
+    @property
+    def symbols(self) -> int:
+        """In the vocabulary."""
+        return 32_768 if self.on_gpu else 8_000
+
+    @property
+    def tokens(self) -> int:
+        """Places of a training batch."""
+        return 16_384 if self.on_gpu else 1_024
+
+    @property
+    def seconds(self) -> float:
+        """How long one comparison may take."""
+        return 2.0 if self.quick else 6.0
+
+    @property
+    def rounds(self) -> int:
+        """How many turns each work gets, time permitting."""
+        return 5 if self.quick else 15
+
+    @property
+    def kind(self) -> torch.dtype:
+        """The numbers that are multiplied."""
+        return torch.bfloat16 if self.on_gpu else torch.float32
+
+    def precision(self) -> AbstractContextManager[Any]:
+        """As training computes here."""
+        return torch.autocast("cuda", torch.bfloat16) if self.on_gpu else nullcontext()
+
+    def model(self, family: Family) -> Model:
+        """A translation model with first weights."""
+        torch.manual_seed(1)
+        encoder: TransformerSettings | RnnEncoderSettings
+        reader: TransformerReaderSettings | RnnReaderSettings
+        if family == "rnn":
+            encoder = RnnEncoderSettings(width=self.width, dropout=0.0)
+            reader = RnnReaderSettings(width=self.width, dropout=0.0)
+        else:
+            sizes = {
+                "width": self.width,
+                "heads": self.heads,
+                "layers": self.layers,
+                "feedforward": self.inner,
+            }
+            encoder = TransformerSettings.model_validate({**sizes, "dropout": 0.0})
+            reader = TransformerReaderSettings.model_validate({**sizes, "dropout": 0.0})
+        sizes_of = Sizes(self.symbols, self.symbols, begin=1, end=2, shared=True)
+        return build(ModelSettings(encoder=encoder, reader=reader), sizes_of).to(self.device)
+
+    @cached_property
+    def task(self) -> Translate:
+        """Its vocabulary is not used: the texts below are numbers from the start."""
+        words = Codec.train(["a"], TextSettings(kind="word"))
+        return Translate(words, words)
+
+    def batches(self, count: int, *, packed: bool = False) -> list[Batch]:
+        """Sentences of lengths as languages have them, put together as training puts them together."""
+        draw = np.random.default_rng(1)
+        lengths = draw.lognormal(3.0, 0.5, (200 * count, 1)) * draw.lognormal(0.0, 0.2, (1, 2))
+        sides = np.clip(lengths, 1, 100).astype(np.int32).T
+        settings = BatchSettings(tokens=self.tokens, max_length=128, packed=packed)
+        plan = plan_for(self.task, lambda name: sides[int(name == "target")], settings, seed=1)
+        found = []
+        for piece in list(plan.epoch(0))[:count]:
+            rows = [self._row(draw, sides[:, row]) for row in piece.rows]
+            shape = piece.source_length, piece.target_length
+            if piece.packed:
+                batch = self.task.pack(rows, shape, piece.packed, settings.max_length)
+            else:
+                batch = self.task.collate(rows, *shape)
+            found.append(batch.to(self.device))
+        return found
+
+    def _row(self, draw: np.random.Generator, lengths: np.ndarray) -> dict[str, np.ndarray]:
+        source, target = (draw.integers(3, self.symbols, size, np.int32) for size in lengths)
+        return {"source": source, "target": target}
