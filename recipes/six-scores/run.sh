@@ -8,9 +8,9 @@ scores="dot scaled-dot general cosine additive location"
 normalise=model.reader.normalise=softmax,sparsemax,relu
 mkdir -p "$out"
 for score in $scores; do
-  regard compare "$@" --out "$out" --device "$device" \
+  ${REGARD:-regard} compare "$@" --out "$out" --device "$device" \
     --vary "model.reader.score=$score" --vary "$normalise" >"$out/$score.log" 2>&1 &
 done
 wait
-regard compare "$@" --out "$out" --device "$device" \
+${REGARD:-regard} compare "$@" --out "$out" --device "$device" \
   --vary "model.reader.score=$(echo $scores | tr ' ' ,)" --vary "$normalise"
