@@ -104,9 +104,13 @@ class Feed:
         while True:
             plan = self.plan.epoch(epoch)
             pieces = plan.batches(done, rank=self.world.rank, world=self.world.size)
-            while chosen := tuple(islice(pieces, mine)):
+            chosen = tuple(islice(pieces, mine))
+            while chosen:
+                # Looking one turn ahead tells the end; to count an epoch would be to go through all of it.
+                following = tuple(islice(pieces, mine))
                 done += len(chosen) * self.world.size
-                yield chosen, Position(epoch, done) if done < len(plan) else Position(epoch + 1)
+                yield chosen, Position(epoch, done) if following else Position(epoch + 1)
+                chosen = following
             epoch, done = epoch + 1, 0
 
     def _ready(self, item: tuple[tuple[BatchRows, ...], Position]) -> Turn:
