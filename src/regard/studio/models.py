@@ -14,10 +14,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from regard.box.card import Card
+from regard.box.card import read as read_card
 from regard.errors import ModelFileError, RegardError, nearest
 from regard.studio.line import read_lines
 from regard.studio.queue import go_on
 from regard.studio.refusal import Refusal
+from regard.text.keep import languages
+from regard.text.language import NAMES
 
 if TYPE_CHECKING:
     from regard.run.predictor import Predictor
@@ -139,9 +143,20 @@ class Shelf:
             "task": settings.task,
             "parameters": _parameters(self.folder(name) / "model.safetensors"),
             "summary": _summary(settings),
+            "languages": {code: NAMES.get(code, code) for code in languages(settings.text.symbols)},
         }
-        score = _best(self.records(name, "metrics"))
+        card = self._card(name)
+        if card is not None:
+            found |= {"summary": card.title, "parameters": card.parameters}
+        score = _best(self.records(name, "metrics")) or _told(card)
         return found if score is None else {**found, "score": score}
+
+    def _card(self, name: str) -> Card | None:
+        """What a model that came in the box says of itself."""
+        try:
+            return read_card(self.folder(name))
+        except RegardError:
+            return None
 
 
 def is_live(folder: Path) -> bool:
@@ -203,6 +218,13 @@ def _best(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
         return None
     metric = best[-1]["metrics"][0]
     return {"name": str(metric.get("name")), "value": metric.get("value")}
+
+
+def _told(card: Card | None) -> dict[str, Any] | None:
+    """The first score of a card."""
+    if card is None or not card.scores:
+        return None
+    return {"name": card.scores[0].metric, "value": card.scores[0].value}
 
 
 def _ignore(_message: str) -> None:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/api/trace", tags=["trace"])
 Here = Annotated[Studio, Depends(warm_studio)]
-Number = Annotated[int, InPath(ge=0, le=1_000_000)]
+Number = Annotated[int, InPath(ge=0, le=1_000_000, description="from 0")]
+Id = Annotated[str, InPath(description="of a trace, as `POST /api/trace` gave it")]
+Head = Annotated[str, InPath(description="from 0, or `mean` for the mean of all")]
 Bytes: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/octet-stream": {}}, "description": "Row by row"}
 }
@@ -40,7 +42,11 @@ LASTING = {"cache-control": "private, max-age=3600"}  # a trace never changes
 
 @router.post("", response_model=schema.TraceAbout, summary="Answer a text and look inside")
 async def ask(asked: TraceAsked, request: Request, studio: Here) -> Response:
-    """Decode, replay the winner, keep everything; the answer lists what can be looked at."""
+    """Search for the answer, replay it under observation, and keep everything under an `id` for a while.
+
+    The matrices are not in here: ask for them by `id`, the `index` of a site, and a head. With many waiting
+    already this is refused at once with 429.
+    """
     predictor = studio.shelf.loaded(asked.run)
     if predictor is None:
         predictor = await studio.queue.do(lambda: studio.shelf.predictor(asked.run), request)
@@ -51,8 +57,8 @@ async def ask(asked: TraceAsked, request: Request, studio: Here) -> Response:
 
 
 @router.get("/{id}", response_model=schema.TraceAbout, summary="The same once more")
-def header(id: str, studio: Here) -> Response:
-    """All but the matrices."""
+def header(id: Id, studio: Here) -> Response:
+    """What `POST /api/trace` said: all but the matrices. 404 once it is forgotten."""
     return as_json(described(id, studio.traces.get(id)), headers=LASTING)
 
 
@@ -63,14 +69,18 @@ def header(id: str, studio: Here) -> Response:
     summary="One head's matrix",
 )
 def weights(
-    id: str,
+    id: Id,
     site: Number,
-    head: str,
+    head: Head,
     studio: Here,
     what: Literal["weights", "scores"] = "weights",
     words: Annotated[bool, Query(description="between words, not pieces")] = False,
 ) -> Response:
-    """Bytes, query x key: round(sqrt(weight) * 255); scores are float32, little-endian."""
+    """Row by row, as many rows and columns as the site's `shape` says (with `words`: as its axes have words).
+
+    Weights are a byte each, round(sqrt(weight) * 255), so that (byte / 255)^2 is the weight again; scores are
+    float32, little-endian, -inf where a query could not look.
+    """
     trace = studio.traces.get(id)
     found = site_of(trace, site)
     if what == "scores":
@@ -86,8 +96,8 @@ def weights(
 @router.get(
     "/{id}/thumbnails", response_class=Response, responses=Bytes, summary="Every head at a glance"
 )
-def thumbnails(id: str, studio: Here) -> Response:
-    """32 x 32 bytes a head, sites and heads in order."""
+def thumbnails(id: Id, studio: Here) -> Response:
+    """32 x 32 bytes a head, sites and heads in order: the largest weight of each stretch, as bytes."""
     sites = studio.traces.get(id).sites
     tiles = [picture.tile(head).tobytes() for site in sites for head in site.weights]
     return _raw(b"".join(tiles))
@@ -98,8 +108,8 @@ def thumbnails(id: str, studio: Here) -> Response:
     response_model=schema.Neurons,
     summary="What each neuron adds to each score",
 )
-def neurons(id: str, site: Number, head: str, query: Number, studio: Here) -> Response:
-    """One query against its heaviest keys, in the order of the keys."""
+def neurons(id: Id, site: Number, head: str, query: Number, studio: Here) -> Response:
+    """One query against its heaviest keys, in the order of the keys; `head` is a number here."""
     trace = studio.traces.get(id)
     found = site_of(trace, site)
     number = number_of(head, found.heads)
@@ -124,8 +134,8 @@ def neurons(id: str, site: Number, head: str, query: Number, studio: Here) -> Re
 
 
 @router.get("/{id}/tree", response_model=schema.TreeAbout, summary="The beam's tree")
-def tree(id: str, studio: Here) -> Response:
-    """Every candidate of every step; -1 is the slot of one that was dropped."""
+def tree(id: Id, studio: Here) -> Response:
+    """Every candidate of every step of the search; no steps where the model does not search."""
     steps = [
         [
             {
@@ -151,21 +161,29 @@ def tree(id: str, studio: Here) -> Response:
     responses=Bytes,
     summary="Attention followed downwards",
 )
-def rollout(id: str, layer: Number, studio: Here) -> Response:
-    """Bytes as weights are, for one layer of self-attention."""
+def rollout(id: Id, layer: Number, studio: Here) -> Response:
+    """Where each token's information comes from (Abnar 2020), down from one layer of self-attention.
+
+    Bytes as weights are. 422 for a model without self-attention.
+    """
     layers = studio.traces.get(id).rollout()
     return _raw(picture.as_bytes(layers[number_of(str(layer), len(layers))]).tobytes())
 
 
 @router.get("/{id}/export.{kind}", response_class=Response, responses=FILES, summary="Take it away")
 def export(
-    id: str,
+    id: Id,
     kind: Kind,
     studio: Here,
-    site: Annotated[int | None, Query(ge=0, le=1_000_000)] = None,
-    head: Annotated[str, Query(max_length=8)] = "mean",
+    site: Annotated[
+        int | None,
+        Query(
+            ge=0, le=1_000_000, description="else the one that best shows where the answer is from"
+        ),
+    ] = None,
+    head: Annotated[str, Query(max_length=8, description="from 0, or `mean`")] = "mean",
 ) -> Response:
-    """The whole trace (json, npz, html), or one map of it (svg, csv)."""
+    """The whole trace (json, npz: docs/trace-format.md; html: a page of its own), or one map (svg, csv)."""
     from regard.studio.export import write
 
     content = write(studio.traces.get(id), kind, site, head)
@@ -201,4 +219,4 @@ def _trace(predictor: Predictor, asked: TraceAsked, settings: DecodeSettings) ->
     from regard.inspect.trace import trace
 
     prefix = symbols_of(predictor, asked.prefix)
-    return trace(predictor, asked.text, settings, prefix=prefix)
+    return trace(predictor, asked.text, settings, prefix=prefix, to=asked.to)

@@ -26,36 +26,65 @@ class _Asked(BaseModel):
 
 
 class TraceAsked(_Asked):
-    """One text to answer and to look into. `prefix` gives the answer's first symbols, by id or by name."""
+    """One text to answer and to look into; what is left out or null is as the run's settings have it."""
 
-    run: Annotated[StrictStr, Field(max_length=200)]
+    run: Annotated[StrictStr, Field(max_length=200, description="a name of `GET /api/about`")]
     text: Annotated[StrictStr, Field(max_length=_LIMITS.text_characters)]
-    beam: Annotated[Whole, Field(ge=1, le=_LIMITS.beam)] | None = None
-    max_length: Annotated[Whole, Field(ge=1, le=_LIMITS.written)] | None = None
+    to: Annotated[
+        StrictStr | None,
+        Field(max_length=20, description="into which of the run's `languages`, by its code"),
+    ] = None
+    beam: Annotated[
+        Whole | None,
+        Field(ge=1, le=_LIMITS.beam, description="hypotheses to follow; 1 is greedy search"),
+    ] = None
+    max_length: Annotated[
+        Whole | None, Field(ge=1, le=_LIMITS.written, description="symbols of the answer at most")
+    ] = None
     prefix: Annotated[
         list[Annotated[Whole, Field(ge=0, le=2**31)] | Annotated[StrictStr, Field(max_length=200)]],
-        Field(max_length=_LIMITS.written),
+        Field(
+            max_length=_LIMITS.written,
+            description="the answer's first symbols, each by its id or name as `steps` show them",
+        ),
     ] = []
-    sample: StrictBool = False
-    temperature: Annotated[float, Field(gt=0, le=100)] | None = None
-    top_k: Annotated[Whole, Field(ge=0, le=1_000_000)] | None = None
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    seed: Annotated[Whole, Field(ge=0, le=2**31)] | None = None
+    sample: Annotated[
+        StrictBool,
+        Field(description="draw by chance in place of searching; the next four are for it"),
+    ] = False
+    temperature: Annotated[
+        float | None, Field(gt=0, le=100, description="above 1 is bolder, below 1 is safer")
+    ] = None
+    top_k: Annotated[
+        Whole | None,
+        Field(ge=0, le=1_000_000, description="draw among this many likeliest; 0 is all"),
+    ] = None
+    top_p: Annotated[
+        float | None, Field(gt=0, le=1, description="draw among the likeliest that hold this share")
+    ] = None
+    seed: Annotated[
+        Whole | None, Field(ge=0, le=2**31, description="equal seeds draw equal answers")
+    ] = None
 
 
 class LessonAsked(_Asked):
     """A reader's own numbers, by the names that the lesson lists."""
 
-    inputs: dict[str, Any] = {}
+    inputs: Annotated[
+        dict[str, Any],
+        Field(
+            description="each like the lesson's own value, of any size up to about twice its own"
+        ),
+    ] = {}
 
 
 class Fault(BaseModel):
     """Every refusal: what is wrong, where, and what to do."""
 
-    error: str
-    what: str
-    where: str
-    remedy: str
+    error: Annotated[str, Field(description="one word for programs, such as Busy or TooLarge")]
+    what: Annotated[str, Field(description="what is wrong, for a person")]
+    where: Annotated[str, Field(description="the part of the request it is about; may be empty")]
+    remedy: Annotated[str, Field(description="what to do; may be empty")]
 
 
 class Score(BaseModel):
@@ -66,13 +95,14 @@ class Score(BaseModel):
 
 
 class RunAbout(BaseModel):
-    """A run in a few words; `live` when it trains now."""
+    """A run in a few words; `live` when it trains now, `languages` where it knows several."""
 
     name: str
     task: str
     parameters: int
-    summary: str
+    summary: Annotated[str, Field(description="what it is made of and trained on")]
     score: Score | None = None
+    languages: dict[str, str] = {}
     live: bool
 
 
@@ -111,50 +141,60 @@ class Alternative(BaseModel):
 
 
 class Step(BaseModel):
-    """One symbol of the answer; `given` when it was not the model's choice."""
+    """One symbol of the answer, or its end; probabilities are natural logarithms, null for impossible."""
 
     symbol: str
     id: int
     log_probability: float | None
-    given: bool
-    alternatives: list[Alternative]
+    given: Annotated[bool, Field(description="it was asked for, by `prefix` or as the prompt")]
+    alternatives: Annotated[
+        list[Alternative], Field(description="the ten likeliest in its place, best first")
+    ]
 
 
 class AxisTokens(BaseModel):
     """The tokens along one side of a map, and the words they belong to."""
 
-    pieces: list[str]
-    word_ids: list[int]
+    pieces: Annotated[list[str], Field(description="as the model reads them; `▁` is a space")]
+    word_ids: Annotated[list[int], Field(description="for each piece the number of its word")]
     words: list[str]
 
 
 class SiteAbout(BaseModel):
     """One attention of the model; its matrices are asked for one head at a time."""
 
-    index: int
-    path: str
-    kind: str
-    layer: int
-    queries: str
-    keys: str
+    index: Annotated[int, Field(description="the `site` of other requests")]
+    path: Annotated[str, Field(description="of the module inside the model")]
+    kind: Annotated[
+        str, Field(description="encoder-self, decoder-self, cross, rnn, pointer or pool")
+    ]
+    layer: Annotated[int, Field(description="from 0")]
+    queries: Annotated[str, Field(description="the axis of the rows")]
+    keys: Annotated[str, Field(description="the axis of the columns")]
     heads: int
-    score: str
-    normaliser: str
-    shape: tuple[int, int, int]
-    width: int
+    score: Annotated[str, Field(description="how a query meets a key, such as scaled-dot")]
+    normaliser: Annotated[str, Field(description="how scores become weights, such as softmax")]
+    shape: Annotated[tuple[int, int, int], Field(description="heads, query, key")]
+    width: Annotated[int, Field(description="neurons that a score is a sum of")]
 
 
 class TraceAbout(BaseModel):
     """An answer and the list of what can be looked at."""
 
-    id: str
+    id: Annotated[str, Field(description="for the other requests; forgotten when many newer came")]
     task: str
     model: str
     question: str
-    answer: dict[str, Any]
+    answer: Annotated[
+        dict[str, Any],
+        Field(description="text, score, symbols, ids, log_probabilities, finish, alternatives"),
+    ]
     steps: list[Step]
-    axes: dict[str, AxisTokens]
+    axes: Annotated[
+        dict[str, AxisTokens], Field(description="source, target, said and others, by name")
+    ]
     sites: list[SiteAbout]
+    look: str  # the path of the site that best shows where the answer comes from
     has_tree: bool
 
 
@@ -162,27 +202,27 @@ class Neurons(BaseModel):
     """One query against its heaviest keys: each row of `contributions`, plus the bias, sums to a score."""
 
     query: list[float]
-    places: list[int]
-    keys: list[list[float]]
+    places: Annotated[list[int], Field(description="which keys: their columns in the matrix")]
+    keys: Annotated[list[list[float]], Field(description="a row a key, a number a neuron")]
     contributions: list[list[float]]
-    bias: list[float] | None
-    scores: list[float | None]
+    bias: Annotated[list[float] | None, Field(description="what the distance adds, if it does")]
+    scores: Annotated[list[float | None], Field(description="null where the query could not look")]
     weights: list[float]
-    total: int
-    capped: bool
+    total: Annotated[int, Field(description="keys there are")]
+    capped: Annotated[bool, Field(description="whether some are left out")]
 
 
 class Expansion(BaseModel):
     """One candidate of one step of the search."""
 
-    parent: int
+    parent: Annotated[int, Field(description="the slot it continues, of the step before")]
     symbol: str
     id: int
     log_probability: float | None
-    total: float | None
-    fate: str
-    slot: int
-    winner: bool
+    total: Annotated[float | None, Field(description="of the hypothesis so far")]
+    fate: Annotated[str, Field(description="kept, ended or dropped")]
+    slot: Annotated[int, Field(description="where it is kept; -1 when dropped")]
+    winner: Annotated[bool, Field(description="part of the answer")]
 
 
 class TreeAbout(BaseModel):

@@ -134,5 +134,6 @@ def described(name: str, trace: Trace) -> dict[str, Any]:
             }
             for index, site in enumerate(trace.sites)
         ],
+        "look": trace.site().path if trace.sites else "",
         "has_tree": trace.tree is not None,
     }

@@ -20,6 +20,8 @@ export interface Selection {
   readonly view: View;
   readonly run: string;
   readonly text: string;
+  /** The code of the language to translate into; empty leaves it to the page. */
+  readonly to: string;
   readonly beam: number;
   /** Symbols that the answer must begin with. */
   readonly prefix: readonly string[];
@@ -48,6 +50,7 @@ export const START: Selection = {
   view: "translate",
   run: "",
   text: "",
+  to: "",
   beam: 4,
   prefix: [],
   site: "",
@@ -106,8 +109,9 @@ export function change(before: Selection, part: Partial<Selection>): Selection {
   const after = { ...before, ...part };
   const isNew = (name: keyof Selection): boolean => after[name] !== before[name];
   const fresh: Partial<Selection> = {};
-  if (isNew("run")) Object.assign(fresh, { site: "", head: "mean", step: -1, probe: 0 });
-  if (isNew("run") || isNew("text")) Object.assign(fresh, { prefix: [], row: 0, column: 0 });
+  if (isNew("run")) Object.assign(fresh, { to: "", site: "", head: "mean", step: -1, probe: 0 });
+  if (isNew("run") || isNew("text") || isNew("to"))
+    Object.assign(fresh, { prefix: [], row: 0, column: 0 });
   if (isNew("site")) Object.assign(fresh, { head: "mean", row: 0, column: 0 });
   if (isNew("words")) Object.assign(fresh, { row: 0, column: 0 });
   if (isNew("otherRun")) Object.assign(fresh, { otherSite: "", otherHead: "mean" });

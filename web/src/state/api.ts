@@ -11,6 +11,8 @@ export interface RunCard {
   readonly parameters: number;
   readonly summary: string;
   readonly score?: { readonly name: string; readonly value: number | null } | null;
+  /** Languages by code that it can be asked to translate into. */
+  readonly languages?: Readonly<Record<string, string>>;
   readonly live: boolean;
 }
 
@@ -83,6 +85,8 @@ export interface Trace {
   readonly steps: readonly Step[];
   readonly axes: Readonly<Record<string, Axis>>;
   readonly sites: readonly Site[];
+  /** The path of the site that best shows where the answer comes from. */
+  readonly look?: string;
   readonly has_tree: boolean;
 }
 
@@ -226,16 +230,20 @@ const name = encodeURIComponent;
 export interface Question {
   readonly run: string;
   readonly text: string;
+  readonly to: string;
   readonly beam: number;
   readonly prefix: readonly string[];
 }
 
 export const api = {
   about: (signal: AbortSignal) => json<About>("api/about", { signal }),
-  trace: ({ run, text, beam, prefix }: Question, signal: AbortSignal) =>
+  trace: ({ run, text, to, beam, prefix }: Question, signal: AbortSignal) =>
     json<Trace>(
       "api/trace",
-      post({ run, text, beam, ...(prefix.length ? { prefix } : {}) }, signal),
+      post(
+        { run, text, beam, ...(to ? { to } : {}), ...(prefix.length ? { prefix } : {}) },
+        signal,
+      ),
     ),
   async weights(
     trace: Trace,

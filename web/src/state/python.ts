@@ -14,10 +14,17 @@ export function quoted(text: string): string {
 
 export function tracePython(
   run: string,
-  { text, beam, prefix }: { text: string; beam: number; prefix: readonly string[] },
+  {
+    text,
+    to = "",
+    beam,
+    prefix,
+  }: { text: string; to?: string; beam: number; prefix: readonly string[] },
   then: readonly string[] = [],
 ): string {
-  const more = prefix.length ? `, prefix=[${prefix.map(quoted).join(", ")}]` : "";
+  const more =
+    (to ? `, to=${quoted(to)}` : "") +
+    (prefix.length ? `, prefix=[${prefix.map(quoted).join(", ")}]` : "");
   return [
     "import regard",
     "",

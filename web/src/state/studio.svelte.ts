@@ -63,7 +63,7 @@ class Studio {
     const question = $derived.by(() => {
       const { text, beam, prefix } = this.selection;
       const run = this.run?.name;
-      return run && text.trim() ? JSON.stringify({ run, text, beam, prefix }) : null;
+      return run && text.trim() ? JSON.stringify({ run, text, to: this.to, beam, prefix }) : null;
     });
     this.trace = asked(
       () => question,
@@ -107,6 +107,16 @@ class Studio {
     return runs.find((run) => run.name === this.selection.run) ?? runs[0];
   }
 
+  /** The language to translate into: the one chosen, or the first but English. */
+  get to(): string {
+    return targetOf(this.run, this.selection.to);
+  }
+
+  /** What was asked, but for the run. */
+  get question(): { text: string; to: string; beam: number; prefix: readonly string[] } {
+    return { ...this.selection, to: this.to };
+  }
+
   /** The site selected, or the one that best shows where the answer comes from. */
   get site(): Site | undefined {
     const trace = this.trace.found;
@@ -128,8 +138,16 @@ class Studio {
 
 export const studio = new Studio();
 
+export function targetOf(run: RunCard | undefined, wanted: string): string {
+  const known = Object.keys(run?.languages ?? {});
+  if (known.includes(wanted)) return wanted;
+  // Most readers of this page begin with an English sentence.
+  return known.find((code) => code !== "en") ?? known[0] ?? "";
+}
+
 export function siteOf(trace: Trace, path: string): Site | undefined {
-  const chosen = trace.sites.find((site) => site.path === path);
+  const at = (wanted: string | undefined) => trace.sites.find((site) => site.path === wanted);
+  const chosen = at(path) ?? at(trace.look);
   const facing = trace.sites.filter((site) => site.keys === "source" && site.queries !== "source");
   return chosen ?? facing.at(-1) ?? trace.sites.at(-1);
 }

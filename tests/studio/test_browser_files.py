@@ -1,0 +1,115 @@
+"""What leaves the page: every kind of file from every view, read again where it will be opened."""
+
+import csv
+import runpy
+import struct
+
+import pytest
+
+from tests.studio.browser import TEXT, VIEWS, needed, open_at, settled, watched
+
+pytestmark = needed
+
+FILES = ("PNG", "SVG", "CSV", "HTML")
+# Words that a file of this view must hold: its title, its labels, its legend.
+HELD = {
+    "translate": (TEXT, "What else it could have said", "rows: query, columns: key", "weight"),
+    "heat": ("Decoder attention", "rows: query, columns: key", "mouse", "weight"),
+    "lines": ("Decoder attention", "looks at", "mouse"),
+    "model": ("Every head of phrases", "additive", "weight"),
+    "graph": ("Decoder attention as a graph", "mouse"),
+    "neurons": ("Why “", "q, the query", "v · tanh(q + k)", "softmax"),
+    "beam": ("Beam search with a beam of 4", "Gold: won"),
+    "learning": ("How phrases learned", "held out", "step"),
+    "compare": ("phrases against phrases", "Second minus first", "value"),
+    "lessons": ("Words as vectors", "Result: most alike", "Given: "),
+}
+ATTACK = "<script>alert(1)</script> </svg><img src=x onerror=alert(2)> =1+1 \u202e"
+
+
+@pytest.fixture
+def theme():
+    return "dark"
+
+
+@pytest.fixture
+def disk(chromium):
+    """A page without network that opens files; it must find nothing to fetch and nothing to run."""
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    faults = watched(page, "file:")
+    yield page
+    context.close()
+    assert faults == []
+
+
+def saved(page, kind, folder):
+    with page.expect_download() as waiting:
+        page.locator(".exports").get_by_role("button", name=kind, exact=True).click()
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    assert path.suffix == f".{kind.lower()}"
+    return path
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_file_of_every_view(page, disk, address, tmp_path, monkeypatch, trained, view):
+    open_at(page, address, view=view, run="phrases", text=TEXT, otherRun="phrases", row=1)
+    settled(page, view)
+    png, svg, table, html = (saved(page, kind, tmp_path) for kind in FILES)
+    mark, width, height = struct.unpack(">12x4sII", png.read_bytes()[:24])
+    assert (mark, width > 900, height > 300) == (b"IHDR", True, True)
+    with table.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert len(rows) > 1
+    disk.goto(svg.as_uri())
+    assert disk.evaluate("() => document.documentElement.tagName") == "svg"
+    drawn = disk.evaluate("() => document.documentElement.textContent")
+    for words in HELD[view]:
+        assert words in drawn
+    assert "var(" not in svg.read_text()
+    disk.goto(html.as_uri())
+    assert HELD[view][0] in disk.title()
+    assert disk.locator("figure svg text").count() > 5
+    assert disk.locator("tr").count() == len(rows)
+    assert disk.locator("script, link, iframe, img").count() == 0
+
+    page.get_by_role("button", name="Copy as Python").click()
+    page.wait_for_selector("text=Python copied")
+    code = tmp_path / "copied.py"
+    code.write_text(page.evaluate("() => navigator.clipboard.readText()"))
+    monkeypatch.chdir(trained.parents[1])
+    runpy.run_path(str(code))
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_selector("text=Link copied")
+    assert page.evaluate("() => navigator.clipboard.readText()") == page.url
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view not in ("learning", "lessons")])
+def test_a_hostile_text_leaves_as_text(page, disk, address, tmp_path, view):
+    open_at(page, address, view=view, run="rnn", text=ATTACK, otherRun="rnn", otherText=ATTACK)
+    settled(page)
+    if view == "beam" and not page.locator(".exports").count():
+        return
+    for kind in ("SVG", "HTML"):
+        path = saved(page, kind, tmp_path)
+        disk.goto(path.as_uri())
+        inside = disk.evaluate(
+            "() => [...document.querySelectorAll('script, img, [onerror], parsererror')].length"
+        )
+        assert inside == 0
+        assert "<script" not in path.read_text()
+        assert "<img" not in path.read_text()
+    with saved(page, "CSV", tmp_path).open(newline="", encoding="utf-8") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert not [cell for cell in cells if cell.lstrip().startswith(("=", "+", "@"))]
+
+
+def test_the_whole_trace_opens_from_disk(page, disk, address, tmp_path):
+    open_at(page, address, view="heat", run="transformer", text="a b c")
+    settled(page, "heat")
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="explorer").click()
+    waiting.value.save_as(tmp_path / "trace.html")
+    disk.goto((tmp_path / "trace.html").as_uri())
+    disk.wait_for_selector("canvas, svg")
