@@ -21,7 +21,7 @@ CAPTIONS = ("test_2016_flickr", "test_2017_flickr", "test_2018_flickr")
 
 
 @dataclass(frozen=True)
-class Test:
+class TestSet:
     """Lines that belong together, English and foreign."""
 
     name: str
@@ -30,7 +30,7 @@ class Test:
     foreign: list[str]
 
 
-def tests(data: Path, clean: Path | None) -> Iterator[Test]:
+def tests(data: Path, clean: Path | None) -> Iterator[TestSet]:
     for short, long in CODES.values():
         news = data / "newstest2013" / f"newstest2013.en-{long}"
         yield from beside("Tatoeba test", short, data / "tatoeba" / long / "test", "eng", long)
@@ -41,13 +41,13 @@ def tests(data: Path, clean: Path | None) -> Iterator[Test]:
         held_out = None if clean is None else clean / f"{short}.test.tsv"
         if held_out is not None and held_out.is_file():
             rows = [row.split("\t") for row in lines(held_out)]
-            yield Test("software", short, [row[0] for row in rows], [row[1] for row in rows])
+            yield TestSet("software", short, [row[0] for row in rows], [row[1] for row in rows])
 
 
-def beside(name: str, language: str, stem: Path, english: str, foreign: str) -> Iterator[Test]:
+def beside(name: str, language: str, stem: Path, english: str, foreign: str) -> Iterator[TestSet]:
     paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in (english, foreign)]
     if all(path.is_file() for path in paths):
-        yield Test(name, language, lines(paths[0]), lines(paths[1]))
+        yield TestSet(name, language, lines(paths[0]), lines(paths[1]))
 
 
 def lines(path: Path) -> list[str]:
@@ -68,7 +68,7 @@ def load(options: argparse.Namespace):
     return predictor
 
 
-def scores(predictor, test: Test, options: argparse.Namespace) -> Iterator[dict]:
+def scores(predictor, test: TestSet, options: argparse.Namespace) -> Iterator[dict]:
     """Both directions of one test set."""
     from regard.evaluate import bleu, chrf
 
