@@ -6,7 +6,8 @@ CLEAN is what `clean.py` wrote. OUT gets `train.tsv` and `valid.tsv`: source TAB
 directions, each source led by the language it is to become (`>>de<< The cat sleeps.`), and `facts.json`.
 
 Some stretches that are the same on both sides are hidden behind `<keep0>` to `<keep3>`, exactly as the
-translator hides what it must not touch, so that the model learns to carry a symbol to its place.
+translator hides what it must not touch, so that the model learns to carry a symbol to its place. Of the two
+apostrophes, the straight one alone is ever a target; sources have both.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ BLOCK = 20_000  # pairs that one process works on at once
 _MARKED = re.compile(r"[%{$<&`@]|://|www\.")
 # Names, numbers, versions: what may well be the same in both languages.
 _SAME = re.compile(r"(?<![\w.,:/-])(?:\d[\w.,:/-]*\w|\d|[A-Z][\w.-]*\w)(?![\w-])")
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
 _SYMBOL = re.compile("|".join(map(re.escape, SYMBOLS)))
 
 
@@ -49,6 +51,7 @@ class Recipe:
     placeholders: float = 0.5  # of the pairs that hold placeholders, so many have them hidden
     names: float = 0.02  # of the others, so many have a name or number hidden
     strangers: float = 0.01  # and so many begin or end with something never seen
+    apostrophes: float = 0.2  # of the sources, so many have the other kind of apostrophe
     most_words: int = 100  # of a joined line
 
 
@@ -61,7 +64,8 @@ def directions(
     """A pair in both directions, tagged; what is hidden is chosen anew for each."""
     for name, pair in ((language, (english, other)), ("en", (other, english))):
         source, target = varied(*pair, recipe, dice)
-        yield f"{tag(name)} {source}", target
+        source = other_apostrophe(source) if dice.random() < recipe.apostrophes else source
+        yield f"{tag(name)} {source}", _APOSTROPHE.sub("'", target)
 
 
 def varied(source: str, target: str, recipe: Recipe, dice: random.Random) -> Pair:
@@ -76,6 +80,11 @@ def varied(source: str, target: str, recipe: Recipe, dice: random.Random) -> Pai
     if chance < recipe.names + recipe.strangers:
         return with_stranger(source, target, dice)
     return source, target
+
+
+def other_apostrophe(text: str) -> str:
+    """`l'eau` for `l’eau`, or the other way: a source may have either, while what is said has `'` alone."""
+    return _APOSTROPHE.sub("'" if "’" in text else "’", text)
 
 
 def placeholders(text: str) -> list[Span]:
@@ -197,7 +206,7 @@ def write_train(clean: Path, path: Path, recipe: Recipe, jobs: int) -> int:
 
 
 def write_valid(clean: Path, path: Path) -> int:
-    plain, dice = Recipe(names=0.0, strangers=0.0), random.Random(SEED)
+    plain, dice = Recipe(names=0.0, strangers=0.0, apostrophes=0.0), random.Random(SEED)
     rows = [
         pair
         for language in present(clean)

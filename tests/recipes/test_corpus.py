@@ -12,7 +12,7 @@ from phrases import nodes
 ALWAYS = Recipe(placeholders=1.0, names=0.0, strangers=0.0)
 NAMES = Recipe(placeholders=0.0, names=1.0, strangers=0.0)
 STRANGERS = Recipe(placeholders=0.0, names=0.0, strangers=1.0)
-NEVER = Recipe(joined=0.0, placeholders=0.0, names=0.0, strangers=0.0)
+NEVER = Recipe(joined=0.0, placeholders=0.0, names=0.0, strangers=0.0, apostrophes=0.0)
 words = st.lists(st.sampled_from(["a", "%s", "{0}", "<b>", "12", "Tom", "www.x.org"]), min_size=1)
 
 
@@ -76,6 +76,16 @@ def test_both_sides_have_the_same_symbols(source, target, seed):
         assert one.startswith(TAGS)
         for keep in KEEPS:
             assert one.count(keep) == other.count(keep)
+
+
+def test_one_apostrophe_is_said_and_both_are_read():
+    pair = "I don’t know ‘it’.", "Je n’sais pas l'heure."
+    plain = [("de", NEVER), ("de", Recipe(apostrophes=1.0, names=0.0, strangers=0.0))]
+    here, there = (list(directions(*pair, name, one, random.Random(1))) for name, one in plain)
+    assert here[0] == (">>de<< I don’t know ‘it’.", "Je n'sais pas l'heure.")
+    assert here[1] == (">>en<< Je n’sais pas l'heure.", "I don't know ‘it’.")
+    assert there[0][0] == ">>de<< I don't know ‘it’."
+    assert next(directions("don't", "x", "de", plain[1][1], random.Random(1)))[0] == ">>de<< don’t"
 
 
 def test_joined_lines_lose_nothing():
