@@ -73,7 +73,8 @@ def studio_server(runs, trained):
     """A studio over that run and untrained ones of every kind; it must still be there at the end."""
     with server(trained, *runs.values(), folder=trained.parents[1], more=("--no-open",)) as one:
         yield one
-        assert one.process.poll() is None, one.log.read_text()
+        ended = one.process.poll()
+        assert ended is None, f"ended with {ended}: {one.log.read_text()}"
 
 
 @pytest.fixture

@@ -11,12 +11,18 @@ from pathlib import Path
 
 
 class Server:
-    def __init__(self, *runs: Path, folder: Path, more: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        *runs: Path,
+        folder: Path,
+        more: tuple[str, ...] = (),
+        python: str = sys.executable,
+    ) -> None:
         self.log = folder / "log.txt"
         options = ["--port", "0", "--json", *more]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "regard", "studio", *map(str, runs), *options],
+                [python, "-m", "regard", "studio", *map(str, runs), *options],
                 cwd=folder,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -33,8 +39,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def server(*runs: Path, folder: Path, more: tuple[str, ...] = ()):
-    one = Server(*runs, folder=folder, more=more)
+def server(*runs: Path, folder: Path, more: tuple[str, ...] = (), python: str = sys.executable):
+    one = Server(*runs, folder=folder, more=more, python=python)
     try:
         yield one
     finally:
