@@ -29,7 +29,8 @@ CALM = """async (code) => {
   const before = performance.now();
   await eval(`(async () => { ${code} })()`);
   await pause(10);
-  for (let n = 0; n < 1000 && document.querySelector('[aria-busy=true], .stale, .loading'); n++) await pause(5);
+  const busy = () => document.querySelector('[aria-busy=true], .stale, .loading');
+  for (let n = 0; n < 1000 && busy(); n++) await pause(5);
   await new Promise((go) => requestAnimationFrame(() => setTimeout(go)));
   return (performance.now() - before) / 1000;
 }"""
