@@ -13,22 +13,26 @@ from regard.measure.clock import Timing, Work, timed
 from regard.measure.peer import TorchTransformer
 from regard.measure.scene import Scene
 from regard.measure.table import Cell, Ratio, Seconds, Table
+from regard.models import Model
+from regard.models.lean import lean, multiplies_whole
 
 SOURCE = 24
-OURS, TORCH, HUGGING_FACE = "regard", "nn.Transformer, no cache", "Hugging Face Marian"
+OURS, INT8 = "regard", "regard, int8"
+TORCH, HUGGING_FACE = "nn.Transformer, no cache", "Hugging Face Marian"
 
 
 def decoding(scene: Scene) -> Iterator[Table]:
     """As many symbols for everybody, none of which may be the end."""
     steps = 16 if scene.quick else 32
     cases = [(1, 1), (1, 4), (32, 1), (32, 4)]
-    ours, torch_model = scene.model("transformer").eval(), TorchTransformer(scene).eval()
+    torch_model = TorchTransformer(scene).to(scene.kind).eval()
     other = hugging_face(scene) if importlib.util.find_spec("transformers") else None
+    own = own_models(scene)
     rows: list[dict[str, Cell]] = []
-    with torch.inference_mode(), scene.precision():
+    with torch.inference_mode():
         for sentences, beam in cases:
             ids = torch.randint(3, scene.symbols, (sentences, SOURCE), device=scene.device)
-            works = {OURS: _ours(ours, ids, beam, steps)}
+            works = {name: _ours(model, ids, beam, steps) for name, model in own.items()}
             if other is not None:
                 works[HUGGING_FACE] = _theirs(other, ids, beam, steps)
             if beam == 1:
@@ -39,8 +43,17 @@ def decoding(scene: Scene) -> Iterator[Table]:
         f"Decoding {steps} symbols: {scene.layers} + {scene.layers} layers of width {scene.width}, "
         f"{scene.device.type}",
         rows,
-        "x is how many times as fast regard is. nn.Transformer has no cache and no beam.",
+        "x is how many times as long as regard it takes. nn.Transformer has no cache and no beam.",
     )
+
+
+def own_models(scene: Scene) -> dict[str, Model]:
+    """The model as it answers here: in half precision on a GPU, packed and also in int8 on a processor."""
+    model = scene.model("transformer").to(scene.kind).eval()
+    if scene.on_gpu:
+        return {OURS: model}
+    whole = lean(model, "int8") if multiplies_whole() else None
+    return {OURS: lean(model) or model, **({INT8: whole} if whole is not None else {})}
 
 
 def decoding_rows(
@@ -81,10 +94,10 @@ def hugging_face(scene: Scene) -> Any:
         forced_eos_token_id=None,
     )
     model: Any = MarianMTModel(config)
-    return model.to(scene.device).eval()
+    return model.to(scene.device, scene.kind).eval()
 
 
-def _ours(model: Any, ids: torch.Tensor, beam: int, steps: int) -> Work:
+def _ours(model: Model, ids: torch.Tensor, beam: int, steps: int) -> Work:
     settings = DecodeSettings(beam=beam, min_length=steps, max_length=steps)
     return lambda: search(model.decoder, model.encode(ids), settings)
 
