@@ -7,8 +7,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-# Tiles that fit on the chip with room for others beside them.
-WARPS, STAGES = 4, 1
+FORWARD_WARPS = {32: 2, 64: 4}
+LONG = 48  # places a sequence, from where a large tile is fuller than two small ones
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
@@ -222,8 +222,11 @@ def _backward(
         _clear(of_value + head * WIDTH, key_after, key_places, row, BLOCK, WIDTH)
 
 
-def _block(query: Tensor) -> int:
-    return 64 if query.shape[-1] * query.element_size() <= 256 else 32
+def _block(query: Tensor, starts: Tensor) -> int:
+    """The side of a tile: what most sequences fill, and what fits on the chip."""
+    places, width = query.shape[2:]
+    is_long = places >= LONG * (len(starts) - 1)
+    return 64 if is_long and width * query.element_size() <= 256 else 32
 
 
 def _strides(*tensors: Tensor) -> tuple[int, ...]:
@@ -247,12 +250,13 @@ def forward(
     """Context (place, heads, width) and base-2 logs of the sums (heads, place)."""
     query, key, value = map(_together, (query, key, value))
     _, heads, places, width = query.shape
+    block = _block(query, query_starts)
     context = query.new_empty(places, heads, width)
     log_sums = query.new_empty(heads, places, dtype=torch.float32)
     _forward[(len(query_starts) - 1, heads)](
         query, key, value, context, log_sums, query_starts, key_starts,
         *_strides(query, key, value), places, scale,
-        CAUSAL=causal, WIDTH=width, BLOCK=_block(query), num_warps=WARPS, num_stages=STAGES,
+        CAUSAL=causal, WIDTH=width, BLOCK=block, num_warps=FORWARD_WARPS[block], num_stages=1,
     )  # fmt: skip
     return context, log_sums
 
@@ -272,11 +276,12 @@ def backward(
     """Gradients of queries, keys and values, each (place, heads, width)."""
     query, key, value = map(_together, (query, key, value))
     _, heads, places, width = query.shape
+    block = _block(query, query_starts)
     of_query = query.new_empty(places, heads, width)
     of_key, of_value = (key.new_empty(key.shape[2], heads, width) for _ in range(2))
     _backward[(len(query_starts) - 1, heads)](
         gradient, query, key, value, context, log_sums, of_query, of_key, of_value,
         query_starts, key_starts, *_strides(query, key, value), places, key.shape[2], scale,
-        CAUSAL=causal, WIDTH=width, BLOCK=_block(query), num_warps=WARPS, num_stages=STAGES,
+        CAUSAL=causal, WIDTH=width, BLOCK=block, num_warps=4, num_stages=1,
     )  # fmt: skip
     return of_query, of_key, of_value
