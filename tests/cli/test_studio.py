@@ -1,6 +1,7 @@
 """`regard studio`: says where it is, refuses what it cannot show, wants a token beyond this machine."""
 
 import json
+import shutil
 import socket
 
 import pytest
@@ -57,6 +58,52 @@ def test_without_a_run_it_shows_those_of_this_folder(run, tmp_path, tell, starte
     (tmp_path / "runs" / "other").mkdir()
     _, _, err = tell("studio")
     assert "regard studio: mine\n" in err
+
+
+CARD = """
+name = "petit"
+title = "A few words of French"
+task = "translate"
+languages = ["en", "fr"]
+licence = "CC0-1.0"
+date = 2026-11-01
+parameters = 4711
+weights = "float32"
+command = "regard train"
+example = "two dogs run"
+limits = ["short sentences"]
+sources = [{ name = "ours", licence = "CC0-1.0" }]
+scores = [{ test = "held out", metric = "chrF", value = 61.5, signature = "nrefs:1" }]
+"""
+
+
+@pytest.fixture
+def boxed(trained, tmp_path, monkeypatch):
+    """A box with one model in it, and a folder without any run."""
+    models = tmp_path / "models"
+    shutil.copytree(trained, models / "petit")
+    (models / "petit" / "metrics.jsonl").unlink(missing_ok=True)
+    (models / "petit" / "card.toml").write_text(CARD)
+    monkeypatch.setattr("regard.box.PLACE", models)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_with_nothing_of_your_own_it_opens_on_what_is_in_the_box(boxed, tell, tell_json, started):
+    assert tell_json("studio")[1]["runs"] == ["petit"]
+    (shown,) = started[0]
+    about = shown.shelf.about("petit")
+    assert about["summary"] == "A few words of French"
+    assert about["parameters"] == 4711
+    assert about["score"] == {"name": "chrF", "value": 61.5}
+
+
+def test_your_own_come_before_the_box_and_a_name_is_enough(
+    boxed, run, tmp_path, tell_json, started
+):
+    (tmp_path / "runs").mkdir()
+    run.rename(tmp_path / "runs" / "mine")
+    assert tell_json("studio")[1]["runs"] == ["mine", "petit"]
+    assert tell_json("studio", "petit")[1]["runs"] == ["petit"]
 
 
 def test_an_archive_is_unpacked_for_the_while(trained, tmp_path, tell_json, started):

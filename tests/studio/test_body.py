@@ -158,7 +158,7 @@ def depth(value):
     return 0
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(JSON, st.integers(0, 4), st.booleans())
 def test_depth_is_counted_outside_strings_alone(value, most, plain):
     text = json.dumps(value, ensure_ascii=plain).encode()

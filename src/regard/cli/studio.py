@@ -23,7 +23,9 @@ RUNS = Path("runs")
 def studio(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(help="Run folders, or zip archives; without any, those in `runs/`."),
+        typer.Argument(
+            help="Run folders, zip archives, or models of the box; without any, all there are."
+        ),
     ] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 8321,
@@ -38,8 +40,9 @@ def studio(
 ) -> int:
     """Open the studio: ask a trained model, and see every head of it while it answers.
 
-    With nothing trained yet, the page offers to train a small model while you watch. Only this machine can
-    reach it, unless you say otherwise with `--host`; then every visitor needs the token in the address.
+    Without a name it opens on your runs in `runs/` and on the models that came in the box. With neither, the
+    page offers to train a small model while you watch. Only this machine can reach it, unless you say
+    otherwise with `--host`; then every visitor needs the token in the address.
     """
     output.speak_json(as_json)
     from regard.studio.server import serve
@@ -59,15 +62,21 @@ def studio(
 
 
 def _found() -> list[Path]:
-    """The runs of this folder, newest first."""
+    """The runs of this folder, newest first, then what is in the box."""
+    from regard import box
+
     settings = [path for path in RUNS.glob("*/config.toml") if path.is_file()]
-    return [path.parent for path in sorted(settings, key=lambda p: p.stat().st_mtime, reverse=True)]
+    newest = sorted(settings, key=lambda path: path.stat().st_mtime, reverse=True)
+    return [*(path.parent for path in newest), *map(box.folder, box.names())]
 
 
 def _unpacked(path: Path, stack: ExitStack) -> Path:
     """The folder of a run; an archive is unpacked for as long as the studio is open."""
+    from regard import box
     from regard.errors import ModelFileError
 
+    if not path.exists() and str(path) in box.names():
+        return box.folder(str(path))
     if not path.is_dir():
         from regard.run.load import folder_of
 

@@ -16,6 +16,7 @@ from regard.studio.traces import head_of, number_of, site_of
 
 WRITTEN_OUT = 4_000_000
 _FORMULA = ("=", "+", "-", "@")
+_BREAKS = ("\t", "\r", "\n")
 
 
 def write(trace: Trace, kind: Kind, site: int | None, head: str) -> bytes:
@@ -71,4 +72,4 @@ def _as_text(cell: str) -> str:
     """A quotation mark in front of what a spreadsheet might work out, however it hides its first sign."""
     plain = unicodedata.normalize("NFKC", cell)  # a wide = is one, too
     seen = "".join(one for one in plain if not unicodedata.category(one).startswith(("C", "Z")))
-    return f"'{cell}" if seen.startswith(_FORMULA) else cell
+    return f"'{cell}" if seen.startswith(_FORMULA) or cell.startswith(_BREAKS) else cell

@@ -19,7 +19,7 @@ Here = Annotated[Studio, Depends(studio_of)]
     "/demo", response_model=schema.DemoAbout, status_code=202, summary="Train the demo, or go on"
 )
 async def start(studio: Here) -> Response:
-    """It learns in a process of its own; `GET /api/events` tells how it goes."""
+    """It learns in a process of its own; `GET /api/events` tells how it goes. 409 while it learns already."""
     await studio.demo.start()
     return as_json(studio.demo.as_dict(), 202)
 
@@ -33,7 +33,11 @@ async def start(studio: Here) -> Response:
 async def events(
     studio: Here, last_event_id: Annotated[str | None, Header(max_length=20)] = None
 ) -> Response:
-    """stepped, evaluated, sampled, noted, finished: an object each, with the run it speaks of."""
+    """Server-sent events, each a JSON object with its `kind` and the `run` it speaks of.
+
+    Kinds: stepped (a loss), evaluated (scores), sampled (new lines of samples), noted, finished, failed. The
+    last few hundred come first; who sends Last-Event-ID hears what came after it.
+    """
     known = last_event_id is not None and last_event_id.isascii() and last_event_id.isdecimal()
     stream = studio.broadcast.listen(int(last_event_id or 0) if known else -1)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}

@@ -29,7 +29,7 @@ def lessons(studio: Here) -> Response:
 
 @router.post("/{name}", summary="Work one out")
 async def lesson(name: str, asked: LessonAsked, request: Request, studio: Here) -> Response:
-    """Every step with its formula and numbers, and the slips of the slide."""
+    """Every step with its formula and numbers, and the slips of the slide; by default, as it was taught."""
     from regard.worked import EXAMPLES
 
     if name not in EXAMPLES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
+from fastapi import Path as InPath
 from fastapi.responses import Response
 
 from regard import __version__
@@ -14,12 +15,13 @@ from regard.studio.state import Studio, warm_studio
 
 router = APIRouter(prefix="/api", tags=["runs"])
 Here = Annotated[Studio, Depends(warm_studio)]
+Name = Annotated[str, InPath(description="of a run, as `GET /api/about` lists it")]
 After = Annotated[int, Query(ge=-1, le=2**62, description="only entries of later steps")]
 
 
 @router.get("/about", response_model=schema.About, summary="What the studio has to show")
 def about(studio: Here) -> Response:
-    """Runs, toys, and where the demo stands."""
+    """The runs that can be asked, the built-in data, and where the demo stands. A page begins here."""
     from regard.data.toys import TOYS
 
     toys = [
@@ -32,19 +34,22 @@ def about(studio: Here) -> Response:
 
 
 @router.get("/runs/{name}/metrics", response_model=schema.Metrics, summary="Losses and scores")
-def metrics(name: str, studio: Here, after: After = -1) -> Response:
-    """The lines of metrics.jsonl."""
+def metrics(name: Name, studio: Here, after: After = -1) -> Response:
+    """The lines of the run's metrics.jsonl, as objects: `kind` train or valid, `step`, losses and scores."""
     return _lines(studio, name, "metrics", after)
 
 
 @router.get("/runs/{name}/samples", response_model=schema.Samples, summary="How the map sharpened")
-def samples(name: str, studio: Here, after: After = -1) -> Response:
-    """The lines of samples.jsonl: weights are base64 of square-root bytes, (heads, query, key)."""
+def samples(name: Name, studio: Here, after: After = -1) -> Response:
+    """The lines of the run's samples.jsonl: the same few sentences at each evaluation, with their attention.
+
+    Weights are base64 of bytes, round(sqrt(weight) * 255), of the `shape` beside them: heads, query, key.
+    """
     return _lines(studio, name, "samples", after)
 
 
 @router.get("/runs/{name}/settings", summary="All that decided a run")
-def settings(name: str, studio: Here) -> Response:
+def settings(name: Name, studio: Here) -> Response:
     """What config.toml holds, but for where its files lay."""
     found = studio.shelf.settings(name).model_dump(mode="json")
     for role in ("train", "valid", "test"):
