@@ -76,25 +76,28 @@ class Entries:
         return replace(self, layers=layers, sight=chosen)
 
     def _with_room(self) -> Entries:
-        """In new room, without what no hypothesis descends from."""
+        """With room for more: where that is enough by dropping what no hypothesis descends from, in place."""
         if self.sight is None:
             room = self.filled + max(ROOM, self.filled // 2)
             layers = tuple(_copied(layer[:, :, :, : self.filled], room) for layer in self.layers)
             return replace(self, layers=layers)
         alive = (self.sight[:, :, : self.filled] == 0).any(1)
         count = int(alive.sum(1).max())
-        room = count + max(ROOM * self.slots, count // 4)
         order = alive.int().argsort(dim=1, descending=True, stable=True)[:, :count]
+        room = max(self.room, count + max(ROOM // 2 * self.slots, count // 4))
         sight = self.sight.new_empty(*self.sight.shape[:2], room)
         sight[:, :, :count] = self.sight.gather(2, order.unsqueeze(1).expand(-1, self.slots, -1))
-        layers = tuple(_copied(_gathered(layer, order), room) for layer in self.layers)
-        return Entries(layers, sight, count)
+        return Entries(tuple(_pruned(layer, order, room) for layer in self.layers), sight, count)
 
 
-def _gathered(layer: Layer, order: Int[Tensor, "rows count"]) -> Layer:
-    two, rows, heads, _, width = layer.shape
+def _pruned(layer: Layer, order: Int[Tensor, "rows count"], room: int) -> Layer:
+    two, rows, heads, before, width = layer.shape
     place = order.view(1, rows, 1, -1, 1).expand(two, rows, heads, -1, width)
-    return layer.gather(3, place)
+    entries = layer.gather(3, place)
+    if room > before:
+        return _copied(entries, room)
+    layer[:, :, :, : entries.shape[3]] = entries
+    return layer
 
 
 def _copied(entries: Layer, room: int) -> Layer:

@@ -118,7 +118,7 @@ class _Packing:
             self.table("reader.embedding", side.embedding),
             tuple(blocks),
             self.norm("reader.norm", side.norm),
-            self.product("reader.output", single=True),
+            self.product("reader.output", few=True),
             self.product(*sources) if sources else None,
             begin=side.begin,
             end=side.end,
@@ -129,26 +129,26 @@ class _Packing:
     ) -> Reading:
         """Queries are scaled here once, not at every step."""
         parts = ("query", "key", "value") if within else ("query",)
-        single = path.startswith("reader")
+        few = path.startswith("reader")
         return Reading(
             self.residual(f"{path}_residual", residual),
             self.product(
                 *(f"{path}.{part}" for part in parts),
                 first=heads.attention.score.scale(heads.key_width),  # type: ignore[operator]
-                single=single,
+                few=few,
             ),
-            self.product(f"{path}.output", single=single),
+            self.product(f"{path}.output", few=few),
             heads.num_heads,
             heads.key_width,
         )
 
     def feed(self, path: str, block: EncoderBlock | DecoderBlock) -> Feed:
         feed: PlainFeed = block.feedforward
-        single = path.startswith("reader")
+        few = path.startswith("reader")
         return Feed(
             self.residual(f"{path}.feedforward_residual", block.feedforward_residual),
-            self.product(f"{path}.feedforward.widen", single=single),
-            self.product(f"{path}.feedforward.narrow", single=single),
+            self.product(f"{path}.feedforward.widen", few=few),
+            self.product(f"{path}.feedforward.narrow", few=few),
             feed.activation,
         )
 
@@ -185,7 +185,7 @@ class _Packing:
             case _:
                 return None
 
-    def product(self, *paths: str, first: float = 1.0, single: bool = False) -> Product:
+    def product(self, *paths: str, first: float = 1.0, few: bool = False) -> Product:
         """One product of several maps of the same input; the first one's result is scaled."""
         parts = [self.state[f"{path}.weight"].detach() for path in paths]
         scales = [self.state.get(f"{path}.weight{SCALE}") for path in paths]
@@ -195,7 +195,7 @@ class _Packing:
             bias = torch.cat([b.detach().float() for b in biases if b is not None])
             bias[: len(parts[0])] *= first
         weights, scale = self._joined(parts, scales, first)
-        return product(weights, scale, bias, self.weights, single=single)
+        return product(weights, scale, bias, self.weights, few=few)
 
     def _joined(
         self, parts: list[Tensor], scales: list[Tensor | None], first: float

@@ -6,20 +6,23 @@ alone: y = (scale_x scale_w) (x_whole . w_whole) + bias. The sums are exact; onl
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from functools import cache
-from typing import final
+from typing import Any, final
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int8, UInt8
+from jaxtyping import Float, Int8
 from torch import Tensor
 
 from regard.models.narrow import LARGEST, Weights, from_rows, to_rows
 
-Rows = Float[Tensor, "rows columns"]
+Rows = Float[Tensor, "rows inputs"]
+Products = Float[Tensor, "rows outputs"]
 
 _TINY = 1e-30  # a row of zeros has this scale
+_FEW = 16  # up to so many rows are few
 _ROWS = 32  # float32 weights are laid out for about so many rows
 
 
@@ -27,15 +30,15 @@ class Product(ABC):
     """x -> x W^T + b."""
 
     @abstractmethod
-    def __call__(self, rows: Rows) -> Rows:
+    def __call__(self, rows: Rows) -> Products:
         """The product of each row."""
 
     @abstractmethod
-    def relu(self, rows: Rows) -> Rows:
+    def relu(self, rows: Rows) -> Products:
         """The product, and 0 where it is negative."""
 
     @abstractmethod
-    def onto(self, rows: Rows, states: Rows) -> Rows:
+    def onto(self, rows: Rows, states: Products) -> Products:
         """The product added to states, which may be overwritten."""
 
 
@@ -47,19 +50,19 @@ class FloatProduct(Product):
         self.weight, self.bias = weight.contiguous(), bias
         self.packed: Tensor | None = None
 
-    def __call__(self, rows: Rows) -> Rows:
+    def __call__(self, rows: Rows) -> Products:
         """By oneDNN, unless there is one row."""
         if len(rows) == 1 or not _has_onednn():
             return F.linear(rows, self.weight, self.bias)
         return torch.ops.mkldnn._linear_pointwise(rows, self._blocks(), self.bias, "none", [], "")
 
-    def relu(self, rows: Rows) -> Rows:
+    def relu(self, rows: Rows) -> Products:
         """Bent before it leaves the registers."""
         if len(rows) == 1 or not _has_onednn():
             return F.linear(rows, self.weight, self.bias).relu_()
         return torch.ops.mkldnn._linear_pointwise(rows, self._blocks(), self.bias, "relu", [], "")
 
-    def onto(self, rows: Rows, states: Rows) -> Rows:
+    def onto(self, rows: Rows, states: Products) -> Products:
         """One more sum."""
         return states.add_(self(rows))
 
@@ -71,7 +74,10 @@ class FloatProduct(Product):
 
 @final
 class WholeProduct(Product):
-    """Weights as whole numbers: a quarter of the bytes to read, and four products in one instruction."""
+    """Weights as whole numbers: a quarter of the bytes to read, and four products in one instruction.
+
+    FBGEMM wins for a few rows, oneDNN for many; their sums are the same whole numbers.
+    """
 
     def __init__(
         self,
@@ -79,58 +85,66 @@ class WholeProduct(Product):
         scale: Float[Tensor, " out"],
         bias: Tensor | None,
         *,
-        single: bool = True,
+        few: bool = True,
     ) -> None:
         self.scale, self.bias = scale, bias
-        self.whole = whole.t() if single else None
-        self.packed = torch.ops.onednn.qlinear_prepack(whole, None)
+        self.few: Any = _fbgemm(whole, scale) if few else None
+        self.many: Tensor | None = None if few else torch.ops.onednn.qlinear_prepack(whole, None)
         self.zero = torch.zeros(len(whole), dtype=torch.int64)
 
-    def __call__(self, rows: Rows) -> Rows:
+    def __call__(self, rows: Rows) -> Products:
         """Round the rows, multiply, scale."""
-        found, scale = self._product(rows)
+        found, scale = self.unscaled(rows)
         return found.mul_(scale) if self.bias is None else torch.addcmul(self.bias, found, scale)
 
-    def relu(self, rows: Rows) -> Rows:
+    def relu(self, rows: Rows) -> Products:
         """The same, and 0 where it is negative."""
         return self(rows).relu_()
 
-    def onto(self, rows: Rows, states: Rows) -> Rows:
+    def onto(self, rows: Rows, states: Products) -> Products:
         """Scaled and summed at once."""
-        found, scale = self._product(rows)
+        found, scale = self.unscaled(rows)
         if self.bias is not None:
             states = states.add_(self.bias)
         return states.addcmul_(found, scale)
 
-    def _product(self, rows: Rows) -> tuple[Tensor, Tensor]:
-        """Each row's product but for the row's own scale."""
-        whole, scale = whole_rows(rows)
-        if len(rows) == 1 and self.whole is not None:
-            signed = whole.bitwise_xor(128).view(torch.int8)
-            return torch._int_mm(signed, self.whole) * self.scale, scale
-        found = torch.ops.onednn.qlinear_pointwise(
-            whole,
-            1.0,
-            128,
-            self.packed,
-            self.scale,
-            self.zero,
-            None,
-            1.0,
-            0,
-            torch.float32,
-            "none",
-            [],
-            "",
-        )
-        return found, scale
+    def unscaled(self, rows: Rows) -> tuple[Products, Float[Tensor, "rows 1"]]:
+        """Each row's product but for the row's own scale, and that scale."""
+        largest = torch.linalg.vector_norm(rows, torch.inf, 1, keepdim=True)
+        if len(rows) <= _FEW and self.few is not None:
+            scale = torch.add(_tiny(), largest, alpha=1 / (_middle() - 1))
+            found = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
+                rows / scale, 1.0, _middle(), self.few
+            )
+            return found, scale
+        scale = torch.add(_tiny(), largest, alpha=1 / LARGEST)
+        whole = (rows / scale).round_().add_(128).to(torch.uint8)
+        many, none = self._many(), torch.float32
+        return torch.ops.onednn.qlinear_pointwise(
+            whole, 1.0, 128, many, self.scale, self.zero, None, 1.0, 0, none, "none", [], ""
+        ), scale
+
+    def _many(self) -> Tensor:
+        if self.many is None:
+            whole = torch.ops.quantized.linear_unpack(self.few)[0].int_repr()
+            self.many = torch.ops.onednn.qlinear_prepack(whole, None)
+        return self.many
 
 
-def whole_rows(rows: Rows) -> tuple[UInt8[Tensor, "rows columns"], Float[Tensor, "rows 1"]]:
-    """Rows as whole numbers from 1 to 255, where 128 is zero, and what one of them is worth in each row."""
-    largest = torch.linalg.vector_norm(rows, torch.inf, 1, keepdim=True)
-    scale = torch.add(_tiny(), largest, alpha=1 / LARGEST)
-    return torch.addcdiv(_middle(), rows, scale).to(torch.uint8), scale
+def _fbgemm(whole: Int8[Tensor, "out columns"], scale: Float[Tensor, " out"]) -> Any:
+    """Packed by FBGEMM, which wants a tensor of torch's own quantised kind."""
+    engine = torch.backends.quantized.engine
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # torch will drop that kind one day; `multiplies_whole` will tell
+        try:
+            torch.backends.quantized.engine = "fbgemm"
+            zero = torch.zeros(len(whole), dtype=torch.int64)
+            kind = torch._make_per_channel_quantized_tensor(whole, scale.double(), zero, 0)
+            return torch.ops.quantized.linear_prepack(kind, None)
+        finally:
+            torch.backends.quantized.engine = engine
 
 
 def product(
@@ -139,13 +153,16 @@ def product(
     bias: Tensor | None,
     weights: Weights,
     *,
-    single: bool = True,
+    few: bool = True,
 ) -> Product:
-    """A product of weights that are floats, or whole numbers with scales, in the form asked for."""
+    """A product of weights that are floats, or whole numbers with scales, in the form asked for.
+
+    `few` says that it will often meet a few rows only.
+    """
     if weights == "int8":
         if scale is None:
             weight, scale = to_rows(weight)
-        return WholeProduct(weight.contiguous(), scale.contiguous(), bias, single=single)
+        return WholeProduct(weight.contiguous(), scale.contiguous(), bias, few=few)
     return FloatProduct(weight if scale is None else from_rows(weight, scale), bias)
 
 
@@ -155,13 +172,25 @@ def multiplies_whole() -> bool:
     if not _has_onednn():
         return False
     try:
-        probe = WholeProduct(torch.full((16, 64), 127, dtype=torch.int8), torch.ones(16), None)
-        expected = float(64 * 127 * 127)
-        return all(
-            bool((probe._product(torch.ones(rows, 64))[0] == expected).all()) for rows in (1, 5)
-        )
+        whole = torch.full((16, 64), 127, dtype=torch.int8)
+        probes = [WholeProduct(whole, torch.ones(16), None, few=few) for few in (True, False)]
+        return all(_is_exact(probe, rows) for probe in probes for rows in (1, _FEW + 1))
     except (RuntimeError, AttributeError):
         return False
+
+
+def _is_exact(probe: WholeProduct, rows: int) -> bool:
+    found, scale = probe.unscaled(torch.ones(rows, 64))
+    return bool(((found * scale - 64 * 127).abs() < 1e-2).all())
+
+
+@cache
+def _middle() -> int:
+    """The whole number that stands for 0 in FBGEMM's rows.
+
+    Processors without VNNI add two products in 16 bits, and have room for rows of seven bits only.
+    """
+    return 128 if torch.cpu._is_vnni_supported() else 64
 
 
 @cache
@@ -174,8 +203,3 @@ def _has_onednn() -> bool:
 @cache
 def _tiny() -> Tensor:
     return torch.full((1, 1), _TINY)
-
-
-@cache
-def _middle() -> Tensor:
-    return torch.full((1, 1), 128.5)
