@@ -36,7 +36,7 @@ LOOK = """() => {
   const all = [...document.querySelectorAll("body *")];
   const acts = all.filter((one) => [...one.attributes].some(
     (own) => own.name.startsWith("on") ||
-      (/(href|src|action|data|srcdoc|to|values)$/.test(own.name) && /^\\s*(java|vb)script:/i.test(own.value))));
+      (/(href|src|action|data|to|values)$/.test(own.name) && /^\\s*(java|vb)script:/i.test(own.value))));
   return [window.pwned, window.refused, acts.map((one) => one.outerHTML.slice(0, 200)),
     [...document.querySelectorAll("main :is(" + strange + ")")].map((one) => one.outerHTML.slice(0, 200))];
 }"""
