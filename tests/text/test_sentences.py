@@ -116,6 +116,13 @@ def test_long_sentences_are_cut_at_clauses_then_at_words():
     assert [bare[slice(*part)] for part in parts] == ["one two three", "four five six"]
 
 
+def test_no_cut_goes_through_what_must_stay_whole():
+    written = "ab{c d}ef{g h}"
+    whole = [(2, 7), (9, 14)]
+    parts = fitted(written, (0, len(written)), lambda part: len(part) <= 3, whole)
+    assert [written[slice(*part)] for part in parts] == ["ab", "{c d}", "ef", "{g h}"]
+
+
 def test_a_letter_keeps_its_accent_and_an_emoji_its_joiners():
     written = "e\u0301" * 7 + "👩\u200d🚀" * 5
     parts = fitted(written, (0, len(written)), lambda part: len(part) <= 6)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from regard.cli import output
 from regard.cli.main import app
+
+if TYPE_CHECKING:
+    from typer import Context
+else:  # what the parser hands over, whichever copy of click Typer brings
+    Context = typer.Context.__mro__[1]
 
 models = typer.Typer(
     help="What is in the box: models that come with the package, and their cards.",
@@ -20,7 +25,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="As a JSON object.")]
 
 
 @models.callback()
-def everything(context: typer.Context, as_json: AsJson = False) -> None:
+def everything(context: Context, as_json: AsJson = False) -> None:
     """List the models that come with the package; `regard models show NAME` prints a card."""
     output.speak_json(as_json)
     if context.invoked_subcommand is not None:

@@ -6,6 +6,8 @@ them, is copied; so any text can be answered, of any length, and nothing of it i
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -50,8 +52,12 @@ class Passages:
         """The sentences of a text; or all of it as one, for whoever wants to look at one picture."""
         if whole:
             return [self._part(text, (0, len(text)), to)]
-        spans = (part for span in sentences(text) for part in fitted(text, span, self._fits))
-        return [self._part(text, span, to) for span in spans]
+        kept = self._foreign(text)
+        return [
+            self._part(text, part, to)
+            for span in _undivided(sentences(text), kept)
+            for part in fitted(text, span, self._fits, kept)
+        ]
 
     def count(self, text: str) -> int:
         """How many sentences of a text the model is asked."""
@@ -121,10 +127,22 @@ class Passages:
     def _fits(self, text: str) -> bool:
         if len(text) > _WIDEST * self.most:
             return False
-        symbols = keeps(self.task.source.settings.symbols)
-        if symbols and len(self._foreign(text)) > len(symbols):
+        kept, symbols = self._foreign(text), self.task.source.settings.symbols
+        if len(kept) > len(keeps(symbols)):
             return False
-        return len(self.task.source.encode(text)) + 2 <= self.most
+        return len(self.task.source.encode(hide(text, kept, symbols).text)) + 2 <= self.most
+
+
+def _undivided(spans: Sequence[Span], kept: Sequence[Span]) -> list[Span]:
+    """Sentences of which none ends within what must stay whole."""
+    found: list[Span] = []
+    for start, stop in spans:
+        place = bisect_left(kept, (start,)) - 1
+        if found and place >= 0 and kept[place][1] > start:
+            found[-1] = (found[-1][0], stop)
+        else:
+            found.append((start, stop))
+    return found
 
 
 def woven(text: str, parts: Sequence[Part], answers: Sequence[Prediction | None]) -> Prediction:
@@ -141,7 +159,7 @@ def woven(text: str, parts: Sequence[Part], answers: Sequence[Prediction | None]
             for part, answer in zip(parts, answers, strict=True)
         ]
         spans = [part.span for part in parts]
-        return weave(text, spans, said), sum(score for _, score in chosen)
+        return weave(text, spans, said), math.fsum(score for _, score in chosen)
 
     best, score = choice(0)
     return Prediction(

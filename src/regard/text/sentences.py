@@ -97,11 +97,13 @@ def weave(text: str, spans: Sequence[Span], answers: Sequence[str]) -> str:
     return "".join([*parts, text[before:]])
 
 
-def fitted(text: str, span: Span, fits: Callable[[str], bool]) -> list[Span]:
+def fitted(
+    text: str, span: Span, fits: Callable[[str], bool], whole: Sequence[Span] = ()
+) -> list[Span]:
     """A stretch in parts that all fit: cut near the middle, at a clause, else a word, else anywhere.
 
-    The stretch has no space at its ends, and neither has a part. One character that does not fit is a part
-    all the same.
+    The stretch has no space at its ends, and neither has a part. No cut goes through what must stay `whole`
+    (in order): that, or a character, which does not fit is a part all the same.
     """
     done: list[Span] = []
     waiting = [span]
@@ -110,7 +112,11 @@ def fitted(text: str, span: Span, fits: Callable[[str], bool]) -> list[Span]:
         if stop - start < 2 or fits(text[start:stop]):
             done.append((start, stop))
             continue
-        end, begin = _middle(text, start, stop)
+        cut = _around(_middle(text, start, stop), (start, stop), whole)
+        if cut is None:
+            done.append((start, stop))
+            continue
+        end, begin = cut
         (first,) = _stripped(text, start, end)
         (second,) = _stripped(text, begin, stop)
         waiting += [second, first]
@@ -177,6 +183,18 @@ def _middle(text: str, start: int, stop: int) -> tuple[int, int]:
         if not _joins(text[place]) and not _joins(text[place - 1], alone=False):
             return place, place
     return centre, centre
+
+
+def _around(cut: Span, within: Span, whole: Sequence[Span]) -> Span | None:
+    """The cut, or the nearer edge of what it would go through; None where that is all there is."""
+    place = bisect_left(whole, (cut[1],)) - 1
+    if place < 0 or whole[place][1] <= cut[0]:
+        return cut
+    inside = [edge for edge in whole[place] if within[0] < edge < within[1]]
+    if not inside:
+        return None
+    best = min(inside, key=lambda edge: abs(edge - cut[0]))
+    return best, best
 
 
 def _joins(character: str, *, alone: bool = True) -> bool:
