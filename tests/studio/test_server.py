@@ -97,6 +97,37 @@ def _cut_off(line):
         return True
 
 
+def test_who_is_refused_cannot_go_on_sending(make, runs):
+    """S1 and S4: with no place left the answer comes before the body, and the body has its deadline, too."""
+    studio = make([runs["rnn"]], receive_seconds=0.5)
+    with inside(studio) as (url, _):
+        studio.queue.inside = studio.limits.queue + 1
+        port = int(url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as line:
+            line.sendall(
+                b"POST /api/trace HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+            )
+            assert line.recv(4096).startswith(b"HTTP/1.1 429 ")
+            while not _cut_off(line):
+                pass
+        studio.queue.inside = 0
+        assert httpx.get(f"{url}/healthz").status_code == 200
+
+
+def test_after_a_refusal_the_same_line_is_served(make, runs):
+    studio = make([runs["rnn"]])
+    with inside(studio) as (url, _), httpx.Client(timeout=60) as client:
+        asked = {"run": "rnn", "text": "a"}
+        studio.queue.inside = studio.limits.queue + 1
+        for _ in range(3):
+            refused = client.post(f"{url}/api/trace", json=asked)
+            assert refused.status_code == 429
+            assert refused.headers["retry-after"].isdecimal()
+        studio.queue.inside = 0
+        assert client.post(f"{url}/api/trace", json=asked).status_code == 200
+
+
 def test_a_connection_is_kept_between_requests(make, runs):
     """The clock of one request does not run on into the quiet after it."""
     studio = make([runs["rnn"]], receive_seconds=0.2)
@@ -160,13 +191,21 @@ def middle(times):
     return sorted(times)[len(times) // 2]
 
 
-async def crawl(port):
-    """A byte a second, for as long as the server bears it; how long that was."""
+CRAWLING = (
+    b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n" * 5,
+    b"POST /api/trace HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 900\r\n\r\n",
+)
+
+
+async def crawl(port, kind):
+    """A byte a second of a header or a body, for as long as the server bears it; how long that was."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     began = time.monotonic()
     ended = asyncio.create_task(reader.read())
     try:
-        for byte in b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n" * 5:
+        writer.write(CRAWLING[kind] if kind else b"")
+        for byte in b"{" * 900 if kind else CRAWLING[kind]:
             writer.write(bytes([byte]))
             done, _ = await asyncio.wait({ended}, timeout=1)
             if done:
@@ -196,7 +235,7 @@ def test_slow_clients_are_nobody_elses_trouble(runs, tmp_path):
         async with httpx.AsyncClient(timeout=30) as client:
             await times_of(client, url)
             quiet = await times_of(client, url)
-            crawling = [asyncio.create_task(crawl(port)) for _ in range(200)]
+            crawling = [asyncio.create_task(crawl(port, number % 2)) for number in range(200)]
             await asyncio.sleep(1)
             busy = await times_of(client, url)
             return quiet, busy, await asyncio.gather(*crawling)

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import traceback
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
@@ -13,6 +14,7 @@ from regard.errors import RegardError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+_TURNS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 PAGE = 160  # columns where no terminal says how many there are
 
 # Set once by the command that runs: whether a program is listening, and whether faults show where they arose.
@@ -29,7 +31,7 @@ def speak_json(value: bool) -> None:
 def say(message: str = "") -> None:
     """One line for a person, on the error stream, so that standard output stays clean for answers."""
     if not wants_json:
-        print(message, file=sys.stderr, flush=True)
+        print(harmless(message), file=sys.stderr, flush=True)
 
 
 def answer(value: Any) -> None:
@@ -54,12 +56,27 @@ def explain(fault: RegardError, cause: BaseException | None = None) -> int:
     if wants_json:
         answer(fault.as_dict())
         return fault.exit_code
-    print(f"error: {fault.what}", file=sys.stderr)
+    print(harmless(f"error: {fault.what}"), file=sys.stderr)
     if fault.where:
-        print(f"  where: {fault.where}", file=sys.stderr)
+        print(harmless(f"  where: {fault.where}"), file=sys.stderr)
     if fault.remedy:
-        print(f"  try:   {fault.remedy}", file=sys.stderr)
+        print(harmless(f"  try:   {fault.remedy}"), file=sys.stderr)
     return fault.exit_code
+
+
+def harmless(text: str) -> str:
+    """Text that steers no terminal, whoever wrote it: a name may hold escape sequences, or run backwards."""
+    return "".join(
+        character
+        if character in "\n\t" or not _steers(character)
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+def _steers(character: str) -> bool:
+    turns = unicodedata.bidirectional(character) in _TURNS
+    return turns or unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
 
 
 def report_bug(fault: BaseException) -> int:

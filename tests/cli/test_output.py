@@ -1,0 +1,41 @@
+"""What commands say to a person steers no terminal, whoever wrote it."""
+
+import re
+
+import pytest
+
+from regard.cli.output import harmless
+from tests.show.payloads import CORPUS, ESCAPES
+
+STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def test_nothing_that_steers_is_left():
+    for text in (*CORPUS, "\ud800 half"):
+        said = harmless(text)
+        assert not STEERS.search(said)
+        said.encode()
+        if not STEERS.search(text):
+            assert said == text
+
+
+def test_what_was_meant_is_still_read():
+    assert harmless("\x1b[31mred") == "\\x1b[31mred"
+    assert harmless("a\u202eb") == "a\\u202eb"
+    assert harmless("two\nlines\tשלום 👩\u200d🚀 é") == "two\nlines\tשלום 👩\u200d🚀 é"
+
+
+@pytest.mark.parametrize("text", ESCAPES, ids=repr)
+def test_a_fault_and_a_map_with_such_a_name(trained, tell, text):
+    _, out, err = tell("look", trained, f"a b {text}")
+    assert not STEERS.search(out + err)
+    code, out, err = tell("look", trained, "a b", "--site", text)
+    assert code == 2
+    assert not STEERS.search(out + err)
+
+
+def test_a_path_with_such_a_name(tell, tmp_path):
+    code, out, err = tell("look", tmp_path / "\x1b[31mnowhere", "a")
+    assert code
+    assert not STEERS.search(out + err)
+    assert "\\x1b[31mnowhere" in err
