@@ -20,7 +20,7 @@ HIDDEN = (
     -1e30
 )  # added to the score of what may not be seen; where all is hidden, all is alike, not NaN
 
-Layer = Float[Tensor, "two rows heads room width"]
+Layer = Float[Tensor, "two rows heads _ width"]
 
 
 @final
