@@ -5,18 +5,21 @@
 Parts, each of which may fail alone: how many tanh (and reciprocals) a second the GPU gives, by a
 microbenchmark; forward and forward + backward at 1,024 x 1,024 with 8 heads of 64 neurons, explicit, compiled
 and fused; errors against float64; time and memory up to 16,384. On a CPU: explicit and blocked.
+`--tune`, on a GPU, tries block sizes instead, the best of which belong into `additive_launch`: a minute.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
-from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +50,10 @@ def milliseconds(work: Work, device: str, rounds: int = 30, seconds: float = 4.0
     flush = torch.empty(1 << 26, dtype=torch.int32, device=device)
     while len(taken) < 3 or (len(taken) < rounds and time.perf_counter() - began < seconds):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        flush.zero_()  # also keeps the queue filled, so that launching is not measured
+        flush.zero_()
+        torch.cuda._sleep(
+            2_000_000
+        )  # 1 ms, in which all is launched: what the GPU does is measured
         start.record()
         work()
         end.record()
@@ -116,12 +122,13 @@ def works(
 def compare(device: str, floor: float | None, length: int) -> Iterator[dict[str, Any]]:
     triples = HEADS * length * length * WIDTH
     least = triples / floor / 1e12 if floor else None
-    candidates: list[tuple[str, Any, torch.dtype, bool]] = [
+    ways: list[tuple[str, Any, torch.dtype, bool]] = [
         ("explicit", explicit, torch.float32, False),
-        ("blocked", blocked, torch.float32, False),
     ]
+    if device == "cpu":
+        ways.append(("blocked", blocked, torch.float32, False))
     if device == "cuda":
-        candidates += [
+        ways += [
             ("explicit", explicit, torch.bfloat16, False),
             ("explicit, compiled", explicit, torch.float32, True),
             ("explicit, compiled", explicit, torch.bfloat16, True),
@@ -130,7 +137,7 @@ def compare(device: str, floor: float | None, length: int) -> Iterator[dict[str,
             ("fused", additive, torch.float16, False),
         ]
     base: dict[str, float] = {}
-    for name, kernel, dtype, compiled in candidates:
+    for name, kernel, dtype, compiled in ways:
         row: dict[str, Any] = {"path": name, "precision": str(dtype).removeprefix("torch.")}
         for step, work in zip(
             ("forward", "both"), works(kernel, length, dtype, device, compiled), strict=True
@@ -193,44 +200,103 @@ def growth(floor: float | None) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def tune() -> Iterator[dict[str, Any]]:
-    """Block sizes and warps for the fused programs; the best line belongs into `additive_launch`."""
+# queries, keys, warps, turns written out, most registers
+FORWARDS = (
+    (16, 128, 4, 2, None),
+    (16, 128, 4, 1, None),
+    (16, 128, 4, 2, 128),
+    (32, 128, 4, 1, None),
+    (32, 128, 4, 2, None),
+    (32, 64, 2, 2, None),
+    (16, 64, 2, 2, None),
+)
+# queries, keys, warps, warps for queries and for keys, programs a processor, turns, most registers
+BACKWARDS = (
+    (32, 64, 4, 4, 4, 4, 1, None),
+    (32, 64, 4, 4, 8, 4, 1, None),
+    (32, 64, 4, 4, 8, 8, 1, 128),
+    (16, 128, 4, 2, 8, 4, 2, None),
+    (16, 128, 4, 2, 16, 8, 2, 128),
+    (16, 64, 2, 2, 8, 8, 2, 168),
+    (16, 64, 2, 2, 8, 8, 2, None),
+)
+STEPS = ("forward", "both")
+
+
+def candidates() -> list[tuple[str, dict[str, int | None]]]:
+    one = "queries", "keys", "warps", "unroll", "registers"
+    all_ = "queries", "keys", "warps", "query_warps", "key_warps", "fill", "unroll", "registers"
+    return [("forward", dict(zip(one, row, strict=True))) for row in FORWARDS] + [
+        ("both", dict(zip(all_, row, strict=True))) for row in BACKWARDS
+    ]
+
+
+def use(step: str, blocks: dict[str, int | None]) -> None:
+    """Launch with these blocks from now on."""
     from regard.attention.kernels import additive_launch as launch
 
-    kept = launch.FORWARD, launch.BACKWARD
-    forward, both = works(additive, 1024, torch.bfloat16, "cuda")
-    for queries, keys, warps in product((16, 32, 64), (64, 128), (2, 4, 8)):
-        launch.FORWARD = replace(kept[0], queries=queries, keys=keys, warps=warps)
-        row: dict[str, Any] = {"queries": queries, "keys": keys, "warps": warps}
-        try:
-            yield row | {"forward": Seconds(milliseconds(forward, "cuda", 15) / 1e3)}
-        except Exception as error:
-            yield row | {"failed": type(error).__name__}
-    launch.FORWARD = kept[0]
-    for queries, keys, warps, query_warps, key_warps, fill in (
-        (32, 64, 4, 4, 4, 2),
-        (32, 64, 4, 4, 4, 4),
-        (32, 64, 4, 4, 4, 8),
-        (32, 64, 2, 4, 4, 4),
-        (32, 64, 2, 2, 4, 8),
-        (32, 64, 4, 8, 8, 4),
-        (32, 128, 4, 4, 8, 4),
-        (32, 128, 4, 4, 8, 8),
-        (16, 128, 4, 4, 8, 4),
-        (16, 128, 4, 2, 8, 8),
-        (64, 64, 4, 4, 4, 4),
-        (64, 64, 4, 8, 8, 4),
-        (64, 128, 8, 8, 8, 4),
-        (32, 32, 2, 4, 4, 4),
-    ):
-        names = "queries", "keys", "warps", "query_warps", "key_warps", "fill"
-        row = dict(zip(names, (queries, keys, warps, query_warps, key_warps, fill), strict=True))
-        launch.BACKWARD = replace(kept[1], **row)
-        try:
-            yield row | {"both": Seconds(milliseconds(both, "cuda", 15) / 1e3)}
-        except Exception as error:
-            yield row | {"failed": type(error).__name__}
-    launch.FORWARD, launch.BACKWARD = kept
+    name = "FORWARD" if step == "forward" else "BACKWARD"
+    setattr(launch, name, replace(getattr(launch, name), **blocks))
+
+
+def warm(candidate: tuple[str, dict[str, int | None]]) -> str:
+    """Compile one candidate in a process of its own; Triton keeps the result on disk."""
+    step, blocks = candidate
+    use(step, blocks)
+    works(additive, 1024, torch.bfloat16, "cuda")[STEPS.index(step)]()
+    torch.cuda.synchronize()
+    return f"{step} {blocks}"
+
+
+def warm_all(seconds: float) -> None:
+    """All candidates side by side, and none waited for longer than this."""
+    pool = ProcessPoolExecutor(8, mp_context=get_context("spawn"))
+    pending = [pool.submit(warm, candidate) for candidate in candidates()]
+    try:
+        for one in as_completed(pending, timeout=seconds):
+            print(one.exception() or one.result(), flush=True)
+    except TimeoutError:
+        print("not all candidates were compiled in time", flush=True)
+    pool.shutdown(wait=False, cancel_futures=True)
+
+
+def programs(work: Work) -> dict[str, float]:
+    """Microseconds of one call on the GPU, by program, the longest first."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
+        for _ in range(5):
+            work()
+        torch.cuda.synchronize()
+    taken = {event.key[:60]: event.device_time_total / 5 for event in seen.key_averages()}
+    order = sorted(taken.items(), key=lambda item: -item[1])
+    return {name: round(time, 1) for name, time in order if time > 0}
+
+
+def tune(keep: Callable[[str, Any], None]) -> None:
+    """Block sizes and warps for the fused programs; the best lines belong into `additive_launch`."""
+    began = time.perf_counter()
+    warm_all(40.0)
+    print(f"compiled in {time.perf_counter() - began:.1f} s", flush=True)
+    made = works(additive, 1024, torch.bfloat16, "cuda")
+    for step, work in zip(STEPS, made, strict=True):
+        rows: list[dict[str, Any]] = []
+        for kind, blocks in candidates():
+            if kind != step:
+                continue
+            use(step, blocks)
+            row: dict[str, Any] = dict(blocks)
+            try:
+                row["ms"] = round(milliseconds(work, "cuda", 10, 0.5), 4)
+                row["programs"] = programs(work)
+            except Exception as error:
+                row["failed"] = f"{type(error).__name__}: {error}"[:200]
+            print(step, row, flush=True)
+            rows.append(row)
+            rows.sort(key=lambda one: one.get("ms", math.inf))
+            keep(f"tune {step}", rows)
+        if rows and "ms" in rows[0]:
+            told = "ms", "programs"
+            use(step, {name: size for name, size in rows[0].items() if name not in told})
+            print(f"best {step}: {rows[0]}", flush=True)
 
 
 def main() -> None:
@@ -254,13 +320,19 @@ def main() -> None:
             got.extend(rows)
         except Exception:
             traceback.print_exc()
-        found[name] = got
+        keep(name, got)
         if got:
             names = dict.fromkeys(key for row in got for key in row)
             print(Table(title, [{key: row.get(key) for key in names} for row in got]), flush=True)
+
+    def keep(name: str, rows: Any) -> None:
+        found[name] = rows
         if options.out:
             options.out.write_text(json.dumps(found, indent=1, default=float) + "\n")
 
+    if options.tune:
+        tune(keep)
+        return
     floor = None
     if gpu:
         try:
@@ -283,8 +355,6 @@ def main() -> None:
     if gpu:
         part("errors", "Largest error against float64, of the largest value", errors())
         part("growth", f"Growth, bfloat16, {HEADS} heads x {WIDTH}", growth(floor))
-    if gpu and options.tune:
-        part("tune", f"Block sizes, {size}", tune())
 
 
 if __name__ == "__main__":

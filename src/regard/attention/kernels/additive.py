@@ -7,7 +7,6 @@ Triton comes with PyTorch for NVIDIA, and is missed by nobody else. To a compile
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, final
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 ENDLESS = 1 << 30  # a window that reaches everything
 LEAST = 1 << 20  # (query, key, neuron) triples of a batch from which a program of its own pays
 KINDS = (torch.float32, torch.bfloat16, torch.float16)
+INSTALLED = find_spec("triton") is not None  # asked once, here: a compiler does not follow it
 
 
 @final
@@ -60,7 +60,7 @@ def takes(query: Tensor, memory: Memory, mask: Mask | None) -> bool:
     rows, (keys, neurons) = query.shape[:2].numel(), memory.key.shape[2:]
     return (
         query.is_cuda
-        and available()
+        and INSTALLED
         and query.shape[2] > 1  # one query's scores are no larger than the keys
         and rows * query.shape[2] * keys * neurons >= LEAST
         and rows < 1 << 16  # of which a launch holds no more
@@ -69,12 +69,6 @@ def takes(query: Tensor, memory: Memory, mask: Mask | None) -> bool:
         and memory.value.shape[-1] <= 256
         and Band.of(mask) is not None
     )
-
-
-@cache
-def available() -> bool:
-    """Whether Triton is installed."""
-    return find_spec("triton") is not None
 
 
 def attend(

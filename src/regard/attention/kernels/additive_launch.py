@@ -25,9 +25,11 @@ class Blocks:
     query_warps: int = 4
     key_warps: int = 4
     fill: int = 4  # programs a processor should find, where the work can be split so far
+    unroll: int = 1  # turns of the innermost loop that are written out one after the other
+    registers: int | None = None  # at most, for each thread: fewer leave room for more programs
 
 
-FORWARD = Blocks(queries=32, keys=128, warps=4)
+FORWARD = Blocks(queries=16, keys=128, warps=4, unroll=2)
 BACKWARD = Blocks(queries=32, keys=64, warps=4)
 
 
@@ -58,6 +60,7 @@ def forward(
         **_reading(value),
         num_warps=blocks.warps,
         num_stages=1,
+        maxnreg=blocks.registers,
     )
     return context, normaliser
 
@@ -86,8 +89,8 @@ def backward(
     by_query, by_key = delta.new_empty(2, asking.rows * step * blocks.queries * offered.room)
     parts = -(-asking.width // blocks.neurons)
     splits = _splits(blocks, offered.rows * parts * min(step, offered.blocks), query.device)
-    asked, offers, read = (delta.new_zeros(splits, *one.shape) for one in (query, key, value))
-    shares = delta.new_zeros(splits, *query.shape[:2], asking.blocks, query.shape[-1])
+    asked, offers, read = (delta.new_empty(splits, *one.shape) for one in (query, key, value))
+    shares = delta.new_empty(splits, *query.shape[:2], asking.blocks, query.shape[-1])
     given = weight, weight if lengths is None else lengths
     counts, constants = _counts(query, key, weight), _constants(blocks, asking, lengths)
     for start in range(0, asking.blocks, step):
@@ -100,6 +103,7 @@ def backward(
             **_reading(value),
             num_warps=blocks.warps,
             num_stages=1,
+            maxnreg=blocks.registers,
         )
         for own, other, change, sums, along, warps in (
             (across, down, by_key, asked, chunk[1], blocks.query_warps),
@@ -113,6 +117,7 @@ def backward(
                 OF_QUERIES=own is across,
                 num_warps=warps,
                 num_stages=1,
+                maxnreg=blocks.registers,
             )
     shared = shares.sum((0, 1, 3)).sum_to_size(weight.shape)
     return (
@@ -203,6 +208,7 @@ def _constants(blocks: Blocks, asking: _Side, lengths: Tensor | None) -> dict[st
         "BLOCK_Q": blocks.queries,
         "BLOCK_K": blocks.keys,
         "PADDED": lengths is not None,
+        "UNROLL": blocks.unroll,
         "HARDWARE": asking.level.is_cuda and torch.version.hip is None,
     }
 

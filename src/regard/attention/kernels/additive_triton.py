@@ -103,6 +103,7 @@ def scores(
     ROOM: tl.constexpr,
     BLOCK_Q: tl.constexpr,
     BLOCK_K: tl.constexpr,
+    UNROLL: tl.constexpr,
     HARDWARE: tl.constexpr,
 ):
     """log2(e) v . (tanh(W q + U k) - 1) for one block of queries and one of keys, a neuron pair at a time."""
@@ -114,7 +115,7 @@ def scores(
             value = tl.load(weight + neuron, mask=neuron < width, other=0.0).to(tl.float32)
             found += value / (1.0 + tl.exp2(own[:, None] + other[None, :]))
     else:
-        for neuron in range(0, ROOM, 2):
+        for neuron in tl.range(0, ROOM, 2, loop_unroll_factor=UNROLL):
             value0 = tl.load(weight + neuron).to(tl.float32)
             value1 = tl.load(weight + neuron + 1, mask=neuron + 1 < width, other=0.0).to(tl.float32)
             own0 = tl.load(query_power + neuron * query_stride)
@@ -162,6 +163,7 @@ def forward(
     BLOCK_Q: tl.constexpr,
     BLOCK_K: tl.constexpr,
     PADDED: tl.constexpr,
+    UNROLL: tl.constexpr,
     HARDWARE: tl.constexpr,
     PRECISION: tl.constexpr,
 ):
@@ -197,6 +199,7 @@ def forward(
             ROOM,
             BLOCK_Q,
             BLOCK_K,
+            UNROLL,
             HARDWARE,
         )
         distance = to[None, :] - (first + at)[:, None]
@@ -265,6 +268,7 @@ def scores_backward(
     BLOCK_Q: tl.constexpr,
     BLOCK_K: tl.constexpr,
     PADDED: tl.constexpr,
+    UNROLL: tl.constexpr,
     HARDWARE: tl.constexpr,
     PRECISION: tl.constexpr,
 ):
@@ -290,7 +294,7 @@ def scores_backward(
     split = tl.program_id(2)
     part = split * tl.num_programs(1) + row
     sums = (part * keys + to)[:, None] * value_width + out[None, :]
-    found = tl.load(value_gradient + sums, mask=real, other=0.0)
+    found = tl.load(value_gradient + sums, mask=real & (chunk_start > 0), other=0.0)
     for own_block in range(low + split, high, splits):
         at = own_block * BLOCK_Q + tl.arange(0, BLOCK_Q)
         own = row * ROOM * query_room + at
@@ -308,6 +312,7 @@ def scores_backward(
             ROOM,
             BLOCK_Q,
             BLOCK_K,
+            UNROLL,
             HARDWARE,
         )
         distance = to[None, :] - (first + at)[:, None]
@@ -362,6 +367,7 @@ def neurons_backward(
     BLOCK_K: tl.constexpr,
     PADDED: tl.constexpr,
     OF_QUERIES: tl.constexpr,
+    UNROLL: tl.constexpr,
     HARDWARE: tl.constexpr,
 ):
     """What the loss asks of the neurons of one block of queries, or of keys: 4 v_n sum of d score r (1 - r).
@@ -433,7 +439,8 @@ def neurons_backward(
     place = (part * count + position)[:, None] * width + neuron[None, :]
     real = (position < count)[:, None] & (neuron < width)[None, :]
     sloped = 4.0 * value.to(tl.float32)[None, :] * sloped
-    sloped += tl.load(gradient + place, mask=real, other=0.0)
+    if not OF_QUERIES:  # keys are asked by every chunk of queries
+        sloped += tl.load(gradient + place, mask=real & (chunk_start > 0), other=0.0)
     tl.store(gradient + place, sloped, mask=real)
     if OF_QUERIES:
         blocks = own_room // BLOCK
