@@ -6,6 +6,7 @@ is asserted never depends on time.
 
 import os
 import shutil
+from unittest.mock import patch
 from urllib.parse import urlencode
 
 import pytest
@@ -57,14 +58,15 @@ def trained(tmp_path_factory):
     """A run that was trained a little, where `runs/` is looked for."""
     folder = tmp_path_factory.mktemp("studio")
     settings = {"train.steps": 30, "train.evaluate_every": 10, "train.checkpoint_every": 30}
-    regard.train(
-        toy="phrases",
-        preset="demo",
-        out=folder / "runs" / "phrases",
-        settings=settings,
-        listener=Listener(),
-        device="cpu",
-    )
+    with patch.dict("regard.data.toys.toy._COUNTS", {"train": 1000, "valid": 20}):
+        regard.train(
+            toy="phrases",
+            preset="demo",
+            out=folder / "runs" / "phrases",
+            settings=settings,
+            listener=Listener(),
+            device="cpu",
+        )
     return folder / "runs" / "phrases"
 
 
