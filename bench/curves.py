@@ -3,8 +3,9 @@
     python bench/curves.py [--device cpu] [--out curves.json] [--picture docs/pictures/cost-curves.svg]
 
 Forward, one causal text, bfloat16 on a GPU and float32 elsewhere. A curve stops where a call would take more
-than `--longest` seconds or the memory does not suffice. The picture is drawn from the figures, or from an
-earlier `--read curves.json` without measuring.
+than `--longest` seconds or the memory does not suffice; after `--seconds` nothing is begun, which keeps the
+whole within a minute on a GPU. The picture is drawn from the figures, or from an earlier `--read curves.json`
+without measuring.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,7 @@ KINDS: dict[str, tuple[Callable[[], Attention], Callable[[int], Mask]]] = {
         lambda _: Causal(),
     ),
 }
+COMPILED = ("window", "strided")  # on a GPU, for each length
 FORMULAS = {
     "full": "n²",
     "window": "n·w, w = 256",
@@ -86,26 +89,41 @@ def measure(kind: str, length: int, device: str) -> dict[str, Any]:
     return row
 
 
-def measured(options: argparse.Namespace) -> list[dict[str, Any]]:
-    rows = []
-    for kind in options.kinds:
-        length = options.shortest
-        while length <= options.until:
-            try:
-                rows.append(measure(kind, length, options.device))
-            except Exception as error:  # one length too long must not lose the others
-                if not isinstance(error, torch.OutOfMemoryError):
-                    traceback.print_exc()
-                print(f"{kind} at {length}: {type(error).__name__}", flush=True)
-                break
-            finally:
-                if options.device == "cuda":
-                    torch.cuda.empty_cache()
-            print(rows[-1], flush=True)
-            if rows[-1]["ms"] * 4 > 1e3 * options.longest:
-                break
-            length *= 2
-    return rows
+def plan(options: argparse.Namespace) -> Iterator[tuple[str, int]]:
+    """Every kind and length; what a GPU must compile anew for each length comes last, and longest first."""
+    doublings = range((options.until // options.shortest).bit_length())
+    lengths = [options.shortest << power for power in doublings]
+    compiled = [kind for kind in options.kinds if kind in COMPILED and options.device == "cuda"]
+    yield from ((kind, n) for kind in options.kinds if kind not in compiled for n in lengths)
+    for order in (lengths[::-2], lengths[-2::-2]):
+        yield from ((kind, n) for n in order for kind in compiled)
+
+
+def measured(options: argparse.Namespace, keep: Callable[[list[Any]], None]) -> None:
+    """A row for each of the plan that the time allowed; one that fails does not lose the others."""
+    rows: list[dict[str, Any]] = []
+    beyond: dict[str, float] = {}  # the length from which a kind takes too much
+    end = time.perf_counter() + options.seconds
+    for kind, length in plan(options):
+        if length >= beyond.get(kind, math.inf) or time.perf_counter() > end:
+            continue
+        try:
+            row = measure(kind, length, options.device)
+        except Exception as error:
+            beyond[kind] = length
+            if not isinstance(error, torch.OutOfMemoryError):
+                traceback.print_exc()
+            print(f"{kind} at {length}: {type(error).__name__}", flush=True)
+            continue
+        finally:
+            if options.device == "cuda":
+                torch.cuda.empty_cache()
+        print(row, flush=True)
+        if row["ms"] * 4 > 1e3 * options.longest:
+            beyond[kind] = min(beyond.get(kind, math.inf), 2 * length)
+        order = list(KINDS)
+        rows = sorted([*rows, row], key=lambda one: (order.index(one["kind"]), one["length"]))
+        keep(rows)
 
 
 def main() -> None:
@@ -116,6 +134,12 @@ def main() -> None:
     parser.add_argument("--shortest", type=int, default=256)
     parser.add_argument("--until", type=int, default=32_768 if gpu else 4096)
     parser.add_argument("--longest", type=float, default=2.0, help="seconds a call may take")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=45.0 if gpu else math.inf,
+        help="after which nothing is begun",
+    )
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--read", type=Path, help="draw these figures instead of measuring")
@@ -131,9 +155,14 @@ def main() -> None:
             else f"{torch.get_num_threads()} CPU threads"
         )
         found = {"machine": machine, "torch": torch.__version__, "date": date.today().isoformat()}
-        found["rows"] = measured(options)
-    if options.out:
-        options.out.write_text(json.dumps(found, indent=1) + "\n")
+
+        def keep(rows: list[Any]) -> None:
+            found["rows"] = rows
+            if options.out:
+                options.out.write_text(json.dumps(found, indent=1) + "\n")
+
+        keep([])
+        measured(options, keep)
     curves = [
         Curve(
             kind,
@@ -155,7 +184,7 @@ def main() -> None:
         )
     )
     slopes = [{"kind": c.name, "formula": c.formula, "slope": round(c.slope, 2)} for c in curves]
-    print(Table("Slope over the last two doublings: 1 = as the length, 2 = as its square", slopes))
+    print(Table("Slope over the last three lengths: 1 = as the length, 2 = as its square", slopes))
     for one, other, where in crossings(curves):
         print(f"{one} becomes cheaper than {other} at {where:,.0f} positions")
     if options.picture:

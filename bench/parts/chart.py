@@ -37,7 +37,7 @@ class Curve:
 
     @property
     def slope(self) -> float:
-        """The exponent of the length, over the last two doublings."""
+        """The exponent of the length, over the last three lengths."""
         if len(self.points) < 3:
             return math.nan
         (short, cheap), (long, dear) = self.points[-3], self.points[-1]
