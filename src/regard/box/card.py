@@ -22,7 +22,7 @@ class Source(Settings):
 
     name: Words
     licence: Words
-    examples: int | None = None
+    examples: int = 0  # not counted
     url: str = ""
 
 

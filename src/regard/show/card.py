@@ -60,7 +60,7 @@ def _lines(card: Card, size: int) -> Iterator[str]:
     yield from ("", "## Learned from", "", "| source | licence | examples |", "|---|---|---:|")
     for source in card.sources:
         name = f"[{source.name}]({source.url})" if source.url else source.name
-        count = "" if source.examples is None else f"{source.examples:,}"
+        count = f"{source.examples:,}" if source.examples else ""
         yield f"| {_cell(name)} | {_cell(source.licence)} | {count} |"
     yield from ("", "## Limits", "", *(f"- {limit}" for limit in card.limits))
     yield from ("", "## Use", "", "```", *_usage(card), "```")
