@@ -1,0 +1,127 @@
+"""What ships in the box is whole, small enough, licensed, and as good as its cards say."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from regard import box
+from regard.box.card import CARD, Card, read, size
+from regard.cli.main import status
+from regard.config import parse, read_toml, to_toml
+from regard.errors import ModelFileError, UsageError
+from regard.show.card import markdown
+from tests.box import standin
+
+HERE = Path(__file__).parent
+MOST_BYTES = 60 << 20
+NAMES = box.names()
+FILES = {CARD, "README.md", "config.toml", "model.safetensors", "tokenizer.json"}
+TESTS = {"tag": ["small.conllu"], "classify": ["small.tsv"]}
+
+shipped = pytest.mark.skipif(not NAMES, reason="no model is in the box yet")
+each = pytest.mark.parametrize("name", NAMES or ["none"])
+
+
+@shipped
+@each
+class TestEach:
+    def test_all_files_are_there_and_no_others(self, name):
+        assert {path.name for path in box.folder(name).iterdir()} == FILES
+
+    def test_the_card_is_complete(self, name):
+        card = box.card(name)
+        assert card.name == name
+        assert card.sources
+        assert card.scores
+        assert card.limits
+        assert all(score.signature for score in card.scores)
+        assert parse(Card, json.loads(card.model_dump_json())) == card
+
+    def test_the_readme_says_what_the_card_says(self, name):
+        text = (box.folder(name) / "README.md").read_text("utf-8")
+        card = box.card(name)
+        assert all(f"{score.value:.2f}" in text for score in card.scores)
+        assert all(limit in text for limit in card.limits)
+        assert card.licence in text
+
+    def test_the_model_is_what_the_card_says(self, name):
+        from regard.models import count_parameters
+        from regard.run.predictor import Predictor
+
+        predictor, card = Predictor.load(box.folder(name), "cpu"), box.card(name)
+        assert predictor.task == card.task
+        assert count_parameters(predictor.model) == card.parameters
+        if card.directions:
+            assert {way.partition("-")[2] for way in card.directions} <= {*predictor.languages}
+            assert predictor.card.look is not None
+
+    def test_nothing_says_where_it_was_made(self, name):
+        for path in box.folder(name).iterdir():
+            if path.suffix in (".toml", ".md"):
+                assert "/work" not in path.read_text("utf-8")
+                assert "/tmp" not in path.read_text("utf-8")
+
+    def test_the_score_is_the_one_stated(self, name, capsys):
+        """One direction of a translator here, all of them among the slow tests."""
+        card = box.card(name)
+        check_score(card, card.directions[0] if card.directions else "", capsys)
+
+
+@shipped
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "way"), [(name, way) for name in NAMES for way in box.card(name).directions[1:]]
+)
+def test_every_direction_scores_as_stated(name, way, capsys):
+    check_score(box.card(name), way, capsys)
+
+
+def check_score(card, way, capsys):
+    sides = [f"small.{side}" for side in way.split("-")] if way else TESTS[card.task]
+    asked = ["evaluate", card.name, *(str(HERE / side) for side in sides), "--json"]
+    capsys.readouterr()
+    assert status([*asked, "--device", "cpu"]) == 0
+    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["metrics"]}
+    stated = [s for s in card.scores if (s.test, s.direction) == ("small", way)]
+    assert stated
+    for score in stated:
+        # Another machine may round one step of one sentence the other way.
+        assert found[score.metric]["value"] == pytest.approx(score.value, abs=0.5)
+        assert found[score.metric]["signature"] == score.signature
+
+
+@shipped
+def test_the_box_is_small():
+    assert sum(size(box.folder(name)) for name in NAMES) <= MOST_BYTES
+
+
+class TestCards:
+    def test_the_test_has_as_many_lines_in_each_language(self):
+        counts = {
+            len((HERE / f"small.{s}").read_text("utf-8").splitlines()) for s in ("en", "fr", "de")
+        }
+        assert counts == {50}
+
+    def test_recipes_have_what_no_program_can_know(self):
+        for path in (HERE.parents[1] / "recipes" / "box" / "cards").glob("*.toml"):
+            more = {"name": path.stem, "task": "t", "date": "2026-11-16", "parameters": 1}
+            score = {"test": "small", "metric": "BLEU", "value": 1.0, "signature": "s"}
+            card = parse(Card, {**read_toml(path), **more, "weights": "int8", "scores": [score]})
+            assert parse(Card, tomllib.loads(to_toml(card))) == card
+            assert "1.00" in markdown(card, 1 << 20)
+
+    def test_a_card_with_a_slip_is_refused(self, tmp_path):
+        (tmp_path / CARD).write_text(
+            standin.card("x", "tag").replace("licence", "license"), "utf-8"
+        )
+        with pytest.raises(ModelFileError, match="licence: missing"):
+            read(tmp_path)
+        assert read(tmp_path / "nowhere") is None
+
+    def test_names_that_are_not_there(self):
+        with pytest.raises(UsageError, match="there is no model 'nobody' in the box"):
+            box.folder("nobody")
+        with pytest.raises(UsageError, match="there is no model to paint with in the box"):
+            box.first("paint")
