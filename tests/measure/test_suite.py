@@ -73,7 +73,14 @@ def small(monkeypatch):
         monkeypatch.setattr(module, "timed", once)
 
 
-def test_all_of_it_once(small):
+@pytest.mark.slow
+def test_hugging_face_is_a_peer_where_it_is_installed(small):
+    (table,) = decoding.decoding(Scene(CPU, quick=True))
+    assert decoding.HUGGING_FACE in {row["program"] for row in table.rows}
+
+
+def test_all_of_it_once(small, monkeypatch):
+    monkeypatch.setattr(decoding.importlib.util, "find_spec", lambda _name: None)
     told, working = [], []
     report = suite.measure_all(
         "cpu", quick=True, tell=told.append, working=lambda *now: working.append(now)
