@@ -161,7 +161,7 @@ class TestModels:
         out = tell("models")[1]
         assert all(name in out for name in ("translator", "tagger", "sentiment", "CC0-1.0"))
         found = json.loads(tell("models", "--json")[1])["models"]
-        assert [one["name"] for one in found] == ["sentiment", "tagger", "translator"]
+        assert [one["name"] for one in found] == ["translator", "sentiment", "tagger"]
         assert all(one["bytes"] > 1000 for one in found)
 
     def test_shown(self, boxed, tell):

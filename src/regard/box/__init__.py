@@ -14,8 +14,9 @@ PLACE = Path(__file__).parent / "models"
 
 
 def names() -> list[str]:
-    """All models in the box."""
-    return sorted(path.parent.name for path in PLACE.glob(f"*/{CARD}"))
+    """All models in the box, the translator that most come for before the others."""
+    found = (path.parent.name for path in PLACE.glob(f"*/{CARD}"))
+    return sorted(found, key=lambda name: (name != "translator", name))
 
 
 def folder(name: str) -> Path:
