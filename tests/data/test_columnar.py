@@ -1,5 +1,6 @@
 """Parquet, Arrow and the folders of Hugging Face's `datasets`: columns by name, classes by theirs."""
 
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -163,6 +164,17 @@ def test_damage_is_named():
     source = understand([written("cut.arrow", whole[: len(whole) // 2])])
     with pytest.raises(DataError, match="the Arrow stream data is damaged"):
         source.count()
+
+
+def test_compressed_again():
+    path = written("a.parquet.gz", gzip.compress(saved("a.parquet", PAIRS).read_bytes()))
+    with pytest.raises(DataError) as caught:
+        understand([path])
+    assert str(caught.value) == (
+        "the file is compressed with gzip, though Parquet compresses by itself\n"
+        "a.parquet.gz\n"
+        "unpack it first: it is read in pieces from anywhere in it"
+    )
 
 
 def test_without_pyarrow_the_extra_is_named(monkeypatch):

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, final
 
+from regard.data.compressed import compression_of
 from regard.data.example import Kind, TaskName
 from regard.data.formats.format import Format, Reading, Row
 from regard.data.formats.record import Fields, fields_of
@@ -55,6 +56,13 @@ class Columnar(Format):
 
 def columnar(path: Path, style: Style, task: TaskName | None) -> Columnar:
     """Which columns to read, from their names and the first record."""
+    packed = compression_of(path)
+    if packed:
+        raise DataError(
+            f"the file is compressed with {packed}, though {style} compresses by itself",
+            where=str(path),
+            remedy="unpack it first: it is read in pieces from anywhere in it",
+        )
     records = next(filter(None, _records(path, style, None)), None)
     if records is None:
         raise DataError("the file has no rows", where=str(path))
