@@ -17,7 +17,6 @@ SLIDERS = {
     "six-word-loss": ("outputs row 1 number 1", "outputs"),
     "rnn-step": ("x number 1", "x"),
     "backpropagation": ("targets number 1", "targets"),
-    "six-steps": ("values row 1 number 1", "values"),
     "score-functions": ("query number 1", "query"),
     "beam-of-two": ("beam size", "beam_size"),
 }
@@ -61,7 +60,7 @@ def test_a_slider_turns_a_number(page, address, lesson):
     open_at(page, address, view="lessons", lesson=lesson)
     settled(page, "lessons")
     assert page.locator("pre.formula").inner_text().strip()
-    picture = page.locator(".pictures svg").first
+    picture = page.locator(".pictures")
     slider = page.get_by_label(f"Slide {label}")
     before, drawn = page.locator("ol.steps").inner_text(), picture.inner_html()
     slider.focus()
@@ -79,8 +78,10 @@ def test_a_slider_turns_a_number(page, address, lesson):
 def test_inputs_that_share_a_size_change_together(page, address):
     open_at(page, address, view="lessons", lesson="six-steps")
     settled(page, "lessons")
+    drawn = page.locator(".pictures").inner_html()
     page.get_by_label("neurons").fill("3")
     page.wait_for_selector("li code:text('score / 1.73205')")
+    assert page.locator(".pictures").inner_html() != drawn
     found = inputs_of(page)
     assert (len(found["query"]), [len(key) for key in found["keys"]]) == (3, [3, 3])
 
