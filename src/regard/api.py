@@ -22,6 +22,7 @@ from regard.run.resolve import place
 
 if TYPE_CHECKING:
     from regard.run.engine import Note, Precision
+    from regard.run.forms import Choice
     from regard.train import Listener
 
 Name = str | Path
@@ -32,6 +33,7 @@ def load(
     device: str = "auto",
     *,
     precision: Precision = "float32",
+    weights: Choice = "stored",
     strict: bool = False,
     note: Note | None = None,
 ) -> Predictor:
@@ -41,7 +43,9 @@ def load(
     """
     if str(path) == "box" and not Path(path).exists():
         path = box.first("translate")
-    return Predictor.load(path, device, precision=precision, strict=strict, note=note)
+    return Predictor.load(
+        path, device, precision=precision, weights=weights, strict=strict, note=note
+    )
 
 
 def train(

@@ -51,6 +51,9 @@ def evaluate(
         typer.Option("--to", help="The language to translate into; else the last file's ending."),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
+    weights: Annotated[
+        str, typer.Option(help="float32 or int8 (CPU: faster, smaller), or as stored.")
+    ] = "stored",
     as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
 ) -> None:
     """Judge a run on a test set: BLEU, chrF, accuracy, F1, with 95% intervals and signatures.
@@ -73,12 +76,14 @@ def evaluate(
     if hypotheses is not None:
         predicted = _lines(hypotheses)[:examples]
     else:
-        predicted, extra = _predicted(paths[0], exam, device, beam, truncate, (to, ending))
+        predicted, extra = _predicted(
+            paths[0], exam, (device, weights), beam, truncate, (to, ending)
+        )
     metrics = extra + judge(run.task, predicted, answers, **options)
     verdicts: list[Comparison] = []
     if against is not None:
-        goal = (to, ending)
-        other, _ = _predicted(against, exam, device, beam, truncate, goal, run.settings.task)
+        goal, place = (to, ending), (device, weights)
+        other, _ = _predicted(against, exam, place, beam, truncate, goal, run.settings.task)
         verdicts = compare(run.task, predicted, other, answers, **options)
     facts = {"run": str(paths[0]), "test": exam.name, "examples": len(exam.examples)}
     _tell(facts, metrics, verdicts, (str(hypotheses or paths[0]), str(against)))
@@ -107,7 +112,7 @@ def _asked(paths: Sequence[Path], most: int | None) -> tuple[Run, Exam]:
 def _predicted(
     path: Path,
     exam: Exam,
-    device: str,
+    place: tuple[str, str],
     beam: int | None,
     truncate: bool,
     to: tuple[str | None, str],
@@ -115,8 +120,8 @@ def _predicted(
 ) -> tuple[list[str], list[Metric]]:
     """A run's answers; of a language model, also how much the test surprised it.
 
-    `to` is the language that was asked for, and the ending of the test's last file: that will do for a model
-    that knows it, where no question has a tag.
+    `place` is the device and the weights there; `to` is the language that was asked for, and the ending of the
+    test's last file: that will do for a model that knows it, where no question has a tag.
     """
     from regard.cli.bar import bar
     from regard.data.example import Line
@@ -125,7 +130,8 @@ def _predicted(
     from regard.run.predictor import Predictor
     from regard.tasks import Language
 
-    predictor = Predictor.load(path, device, note=output.say)
+    device, weights = place
+    predictor = Predictor.load(path, device, weights=weights, note=output.say)  # type: ignore[arg-type]
     if task is not None and task != predictor.task:
         raise UsageError(
             f"one run was trained to {task}, the other to {predictor.task}", where=str(path)

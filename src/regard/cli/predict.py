@@ -111,6 +111,9 @@ def predict(
     ] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
     precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
+    weights: Annotated[
+        str, typer.Option(help="float32 or int8 (CPU: faster, smaller), or as stored.")
+    ] = "stored",
     strict: Annotated[
         bool, typer.Option("--strict", help="One thread: scores equal to the last bit.")
     ] = False,
@@ -132,7 +135,7 @@ def predict(
     if looking and (as_json or target is not None or n_best > 1):
         raise UsageError("a map is for the eye", "--look", "for files: regard look --svg, --json")
     share, form = Shard.parse(shard), Form(n_best, scores, as_json)
-    predictor = _loaded(run, device, precision, batch_tokens, strict)
+    predictor = _loaded(run, device, (precision, weights), batch_tokens, strict)
     _check_name(name, predictor)
     choices = {
         "beam": beam,
@@ -196,16 +199,20 @@ def _show_look(predictor: Predictor, text: str, manner: Manner, decode: DecodeSe
     print()
 
 
-def _loaded(run: Path, device: str, precision: str, batch_tokens: int, strict: bool) -> Predictor:
+def _loaded(
+    run: Path, device: str, numbers: tuple[str, str], batch_tokens: int, strict: bool
+) -> Predictor:
     from regard.errors import UsageError
     from regard.run.predictor import Predictor
 
+    precision, weights = numbers
     if precision not in ("float32", "bfloat16"):
         raise UsageError(f"no precision '{precision}'", "--precision", "float32 or bfloat16")
     return Predictor.load(
         run,
         device,
         precision=precision,  # type: ignore[arg-type]
+        weights=weights,  # type: ignore[arg-type]
         batch_tokens=batch_tokens,
         strict=strict,
         note=_note,

@@ -16,9 +16,10 @@ from regard.decode import DecodeSettings
 from regard.errors import MemoryLimitError, UsageError
 from regard.models import Model
 from regard.run.device import is_out_of_memory
+from regard.run.forms import Forms
 from regard.tasks import Prediction, Task
 from regard.tasks.groups import ROWS
-from regard.tasks.task import Progress, device_of
+from regard.tasks.task import Progress
 
 Precision = Literal["float32", "bfloat16"]
 Note = Callable[[str], None]
@@ -30,7 +31,7 @@ class Engine:
     """A task and its model at work; `note` hears of what was done otherwise than asked."""
 
     task: Task
-    model: Model
+    forms: Forms
     precision: Precision
     batch_tokens: int
     strict: bool
@@ -91,7 +92,11 @@ class Engine:
             try:
                 with self._computing(precision):
                     return self.task.predict(
-                        self.model, texts, settings, tokens=tokens, advance=meter.add
+                        self._model(settings, precision),
+                        texts,
+                        settings,
+                        tokens=tokens,
+                        advance=meter.add,
                     )
             except (RuntimeError, MemoryError) as fault:
                 if not is_out_of_memory(fault):
@@ -104,15 +109,22 @@ class Engine:
                     ) from fault
             tokens //= 2
             meter.done = 0
-            if device_of(self.model).type == "cuda":
+            if self.forms.device.type == "cuda":
                 torch.cuda.empty_cache()
+
+    def _model(self, settings: DecodeSettings, precision: Precision) -> Model:
+        """The lean form, but where every bit counts, or chance turns a bit into another word."""
+        exact = self.strict or precision != "float32"
+        if self.forms.weights == "float32" and (exact or settings.sample):
+            return self.forms.plain
+        return self.forms.plain if exact else self.forms.answering()
 
     @contextlib.contextmanager
     def _computing(self, precision: Precision) -> Iterator[None]:
         """In this precision; strictly, by one thread: how several share a product depends on its size."""
         threads = torch.get_num_threads()
         reduced = precision == "bfloat16"
-        with torch.autocast(device_of(self.model).type, dtype=torch.bfloat16, enabled=reduced):
+        with torch.autocast(self.forms.device.type, dtype=torch.bfloat16, enabled=reduced):
             try:
                 torch.set_num_threads(1 if self.strict else threads)
                 yield

@@ -33,6 +33,7 @@ WIDEST = 1 << 20  # no width, and no number of heads, of any model has ever come
 _AXES = ("width", "heads", "key_width", "value_width", "feedforward")
 _LONGEST_WORDS = 2_000
 _SNIFF = 512
+_CPU = torch.device("cpu")
 
 
 @contextlib.contextmanager
@@ -85,17 +86,31 @@ def read_bounded(path: Path, kind: str, longest: int) -> bytes:
 
 def load(path: Path, settings: ModelSettings, sizes: Sizes, device: torch.device) -> Model:
     """The model that the settings describe, with the weights of this file."""
-    head = weights.read_header(path)
-    _refuse_absurd(settings, head, path)
-    expected = _expected(settings, sizes, path)
-    weights.check_against(expected, widened(weights.outline(head), str(path)), str(path))
-    _refuse_too_big(head, device, path)
-    found = widened(weights.read(path), str(path))
-    weights.check_against(expected, found, str(path))  # another file may have taken its place
+    _, state = outline(path, settings, sizes, device)
+    found = widened(state, str(path))
     with torch.random.fork_rng(devices=[]), _Undrawn():
         model = build(settings, sizes)
     model.load_state_dict(found)
     return model.to(device).eval()
+
+
+def outline(
+    path: Path, settings: ModelSettings, sizes: Sizes, device: torch.device = _CPU
+) -> tuple[Model, dict[str, Tensor]]:
+    """The model without memory, and its tensors as they are stored, which fit it."""
+    head = weights.read_header(path)
+    _refuse_absurd(settings, head, path)
+    model = _without_memory(settings, sizes, path)
+    expected = {
+        name: (tuple(value.shape), value.dtype) for name, value in model.state_dict().items()
+    }
+    weights.check_against(expected, widened(weights.outline(head), str(path)), str(path))
+    _refuse_too_big(head, device, path)
+    found = weights.read(path)
+    # Another file may have taken its place.
+    after = {name: torch.empty_like(tensor, device="meta") for name, tensor in found.items()}
+    weights.check_against(expected, widened(after, str(path)), str(path))
+    return model, found
 
 
 @final
@@ -130,20 +145,17 @@ def _refuse_absurd(settings: ModelSettings, head: Header, path: Path) -> None:
                 )
 
 
-def _expected(
-    settings: ModelSettings, sizes: Sizes, path: Path
-) -> dict[str, tuple[tuple[int, ...], torch.dtype]]:
-    """Every tensor of the model by name, built where tensors have a shape but no memory."""
+def _without_memory(settings: ModelSettings, sizes: Sizes, path: Path) -> Model:
+    """The model where tensors have a shape but no memory."""
     try:
         with torch.device("meta"):
-            model = build(settings, sizes)
+            return build(settings, sizes)
     except (UsageError, RuntimeError, OverflowError, TypeError) as fault:
         what = fault.what if isinstance(fault, UsageError) else str(fault)
         raise ModelFileError(
             f"no model can be built from these settings: {what[:200]}",
             where=str(path.with_name("config.toml")),
         ) from None
-    return {name: (tuple(value.shape), value.dtype) for name, value in model.state_dict().items()}
 
 
 def _refuse_too_big(head: Header, device: torch.device, path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -11,12 +11,13 @@ from torch import Tensor
 from regard.decode import DecodeSettings, Hypothesis, Prefix, search
 from regard.models import Model
 from regard.tasks.batch import framed, padded
-from regard.tasks.groups import groups
+from regard.tasks.groups import Group, crowds, groups
 from regard.tasks.task import Prediction, Progress, device_of
 from regard.text import PAD
 
 Write = Callable[[Sequence[int]], tuple[str, tuple[str, ...]]]
 EMPTY = Prediction("", 0.0)
+CROWD = 128  # hypotheses
 
 
 @torch.inference_mode()
@@ -34,7 +35,7 @@ def generate(
     model.eval()
     device = device_of(model)
     found: list[Prediction] = [EMPTY] * len(sources)
-    for group in groups([max(1, len(source)) for source in sources], tokens):
+    for group in _grouped(model, [max(1, len(source)) for source in sources], tokens, settings):
         rows = [sources[number] for number in group.filled]
         lengths = torch.tensor([len(row) for row in rows], device=device)
         encoded = model.encode(_tensor(rows, group.length).to(device), lengths)
@@ -47,6 +48,15 @@ def generate(
         if advance is not None:
             advance(len(group.members))
     return found
+
+
+def _grouped(
+    model: Model, lengths: Sequence[int], tokens: int, settings: DecodeSettings
+) -> Iterator[Group]:
+    """A lean decoder takes any number of rows, and gains nothing from more than a crowd."""
+    if model.decoder.multiple > 1:
+        return groups(lengths, tokens)
+    return crowds(lengths, tokens, max(1, CROWD // settings.beam))
 
 
 def prediction(hypotheses: Sequence[Hypothesis], write: Write) -> Prediction:

@@ -23,11 +23,12 @@ class Group:
 
     members: tuple[int, ...]
     length: int
+    multiple: int = ROWS
 
     @property
     def filled(self) -> tuple[int, ...]:
         """The members, and enough repeats to make the number of rows a multiple of 8."""
-        missing = -len(self.members) % ROWS
+        missing = -len(self.members) % self.multiple
         return (*self.members, *(self.members[0],) * missing)
 
 
@@ -41,3 +42,14 @@ def groups(lengths: Sequence[int], tokens: int) -> Iterator[Group]:
         members = buckets[length]
         for start in range(0, len(members), size):
             yield Group(tuple(members[start : start + size]), length)
+
+
+def crowds(lengths: Sequence[int], tokens: int, most: int) -> Iterator[Group]:
+    """All inputs, longest first, in full batches of like lengths: for models that need no filling up."""
+    order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
+    start = 0
+    while start < len(order):
+        length = lengths[order[start]]
+        end = start + max(1, min(most, tokens // length))
+        yield Group(tuple(order[start:end]), length, 1)
+        start = end

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -73,8 +75,10 @@ class LeanDecoder(Decoder[LeanState]):
         *,
         begin: int,
         end: int,
+        alone: int = 0,
     ) -> None:
         super().__init__()
+        self.alone = alone  # up to so many rows are less work than sharing them with another thread
         self.table, self.blocks, self.norm, self.output = table, blocks, norm, output
         self.source = source  # keys and values of the source for all layers, in one product
         self.begin, self.end = begin, end
@@ -111,14 +115,15 @@ class LeanDecoder(Decoder[LeanState]):
         """One symbol of each hypothesis."""
         said = state.said.extended()
         sight = None if said.sight is None else said.sight[:, None, :, : said.filled]
-        states = self.table.at(tokens, state.position)
-        for number, block in enumerate(self.blocks):
-            states = _say(block.attention, states, said, number, sight)
-            if block.cross is not None:
-                states = _look_up(block.cross, states, state, number)
-            states = block.feed(states)
-        if self.norm is not None:
-            states = self.norm(states)
+        with _threads(1 if len(tokens) <= self.alone else None):
+            states = self.table.at(tokens, state.position)
+            for number, block in enumerate(self.blocks):
+                states = _say(block.attention, states, said, number, sight)
+                if block.cross is not None:
+                    states = _look_up(block.cross, states, state, number)
+                states = block.feed(states)
+            if self.norm is not None:
+                states = self.norm(states)
         return self.output(states), replace(state, said=said, position=state.position + 1)
 
     def forward(self, encoded: Encoded, inputs: Inputs) -> Logits:
@@ -128,6 +133,19 @@ class LeanDecoder(Decoder[LeanState]):
             found, state = self.step(state, tokens)
             logits.append(found)
         return torch.stack(logits, 1)
+
+
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    before = torch.get_num_threads()
+    if count is None or count == before:
+        yield
+        return
+    try:
+        torch.set_num_threads(count)
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _say(reading: Reading, states: Rows, said: Entries, number: int, sight: Tensor | None) -> Rows:

@@ -24,6 +24,8 @@ from regard.models.transformer_decoder import TransformerDecoder
 
 LeanWeights = Literal["float32", "int8"]
 
+_ALONE = 4  # rows of whole numbers that one thread steps by itself
+
 
 def lean(
     model: Model,
@@ -122,6 +124,7 @@ class _Packing:
             self.product(*sources) if sources else None,
             begin=side.begin,
             end=side.end,
+            alone=_ALONE if self.weights == "int8" else 0,
         )
 
     def reading(
