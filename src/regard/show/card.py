@@ -12,7 +12,7 @@ from rich.text import Text
 from regard.box.card import Card, Score
 
 MIB = 1 << 20
-SHOWN = 2  # scores of a model in the table
+OWN = "small"  # the test of this project's own, which others cannot compare with
 
 
 def model_table(cards: Sequence[Card], sizes: Sequence[int]) -> RenderableType:
@@ -22,7 +22,7 @@ def model_table(cards: Sequence[Card], sizes: Sequence[int]) -> RenderableType:
         table.add_column(name)
     table.add_column("MiB", justify="right")
     for card, size in zip(cards, sizes, strict=True):
-        best = [f"{_short(score)} {score.value:.1f}" for score in card.scores[:SHOWN]]
+        best = [f"{_short(score)} {score.value:.1f}" for score in _foremost(card.scores)]
         table.add_row(
             Text(card.name, style="bold"),
             Text(card.title),
@@ -32,6 +32,12 @@ def model_table(cards: Sequence[Card], sizes: Sequence[int]) -> RenderableType:
             f"{size / MIB:.1f}",
         )
     return table
+
+
+def _foremost(scores: Sequence[Score]) -> list[Score]:
+    """The first score of each direction, of a test that others know where there is one."""
+    known = [score for score in scores if score.test != OWN] or scores
+    return list({score.direction: score for score in reversed(known)}.values())[::-1]
 
 
 def markdown(card: Card, size: int) -> str:
