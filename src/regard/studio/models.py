@@ -147,7 +147,11 @@ class Shelf:
         }
         card = self._card(name)
         if card is not None:
-            found |= {"summary": card.title, "parameters": card.parameters}
+            found |= {
+                "summary": card.title,
+                "parameters": card.parameters,
+                "example": card.example,
+            }
         score = _best(self.records(name, "metrics")) or _told(card)
         return found if score is None else {**found, "score": score}
 

@@ -103,6 +103,7 @@ class RunAbout(BaseModel):
     summary: Annotated[str, Field(description="what it is made of and trained on")]
     score: Score | None = None
     languages: dict[str, str] = {}
+    example: Annotated[str, Field(description="a text to begin with, if its card has one")] = ""
     live: bool
 
 

@@ -12,6 +12,8 @@ export interface RunCard {
   readonly summary: string;
   readonly score?: { readonly name: string; readonly value: number | null } | null;
   /** Languages by code that it can be asked to translate into. */
+  /** A text to begin with. */
+  readonly example?: string;
   readonly languages?: Readonly<Record<string, string>>;
   readonly live: boolean;
 }
