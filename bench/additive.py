@@ -210,22 +210,21 @@ FORWARDS = (
     (32, 64, 2, 2, None),
     (16, 64, 2, 2, None),
 )
-# queries, keys, warps, warps for queries and for keys, programs a processor, turns, most registers
+# queries, keys, warps, turns, registers, then keys held and registers for the neurons, programs a processor
 BACKWARDS = (
-    (32, 64, 4, 4, 4, 4, 1, None),
-    (32, 64, 4, 4, 8, 4, 1, None),
-    (32, 64, 4, 4, 8, 8, 1, 128),
-    (16, 128, 4, 2, 8, 4, 2, None),
-    (16, 128, 4, 2, 16, 8, 2, 128),
-    (16, 64, 2, 2, 8, 8, 2, 168),
-    (16, 64, 2, 2, 8, 8, 2, None),
+    (16, 64, 2, 2, 168, 16, 128, 8),
+    (16, 64, 2, 2, 168, 32, None, 8),
+    (16, 64, 2, 2, 168, 32, 168, 8),
+    (32, 64, 4, 1, 128, 32, 200, 4),
+    (16, 128, 4, 1, None, 16, 128, 4),
+    (16, 128, 4, 1, 128, 32, 200, 8),
 )
 STEPS = ("forward", "both")
 
 
 def candidates() -> list[tuple[str, dict[str, int | None]]]:
     one = "queries", "keys", "warps", "unroll", "registers"
-    all_ = "queries", "keys", "warps", "query_warps", "key_warps", "fill", "unroll", "registers"
+    all_ = *one, "held", "neuron_registers", "fill"
     return [("forward", dict(zip(one, row, strict=True))) for row in FORWARDS] + [
         ("both", dict(zip(all_, row, strict=True))) for row in BACKWARDS
     ]

@@ -22,15 +22,15 @@ class Blocks:
     keys: int
     warps: int
     neurons: int = 64
-    query_warps: int = 4
-    key_warps: int = 4
+    held: int = 32  # keys, of which a program of the way back holds all neurons
+    neuron_registers: int | None = None
     fill: int = 4  # programs a processor should find, where the work can be split so far
     unroll: int = 1  # turns of the innermost loop that are written out one after the other
     registers: int | None = None  # at most, for each thread: fewer leave room for more programs
 
 
 FORWARD = Blocks(queries=16, keys=128, warps=4, unroll=2)
-BACKWARD = Blocks(queries=32, keys=64, warps=4)
+BACKWARD = Blocks(queries=16, keys=64, warps=2, unroll=2, registers=168, fill=8)
 
 
 def rounded(number: int, step: int) -> int:
@@ -58,6 +58,7 @@ def forward(
         *(*value.stride(), *band),
         **_constants(blocks, asking, lengths),
         **_reading(value),
+        UNROLL=blocks.unroll,
         num_warps=blocks.warps,
         num_stages=1,
         maxnreg=blocks.registers,
@@ -84,44 +85,55 @@ def backward(
     delta = (gradient.float() * context.float()).sum(-1)
     asking, offered = _Side.of(query, blocks.queries), _Side.of(key, blocks.keys)
     across, down = asking.turned(query), offered.turned(key)
-    step = max(1, SCRATCH // (8 * asking.rows * offered.room * blocks.queries))
-    step = min(asking.blocks, step)
-    by_query, by_key = delta.new_empty(2, asking.rows * step * blocks.queries * offered.room)
+    (count, width), groups = query.shape[2:], offered.room // blocks.held
+    step = SCRATCH // (4 * asking.rows * blocks.queries * (offered.room + groups * width))
+    step = min(asking.blocks, max(1, step))
+    room = asking.rows * step * blocks.queries
+    change, partial = delta.new_empty(room * offered.room), delta.new_empty(groups * room * width)
     parts = -(-asking.width // blocks.neurons)
-    splits = _splits(blocks, offered.rows * parts * min(step, offered.blocks), query.device)
-    asked, offers, read = (delta.new_empty(splits, *one.shape) for one in (query, key, value))
-    shares = delta.new_empty(splits, *query.shape[:2], asking.blocks, query.shape[-1])
+    splits = [
+        _splits(blocks, offered.rows * offered.blocks, query.device),
+        _splits(blocks, offered.rows * parts * groups, query.device),
+    ]
+    read, offers = (
+        delta.new_empty(share, *one.shape) for share, one in zip(splits, (value, key), strict=True)
+    )
+    shares = delta.new_empty(splits[1], *query.shape[:2], groups, width)
+    asked = delta.new_empty(asking.rows, count, width)
     given = weight, weight if lengths is None else lengths
     counts, constants = _counts(query, key, weight), _constants(blocks, asking, lengths)
     for start in range(0, asking.blocks, step):
-        chunk = start, min(step, asking.blocks - start), splits
-        programs.scores_backward[offered.blocks, offered.rows, splits](
+        chunk = start, min(step, asking.blocks - start)
+        programs.scores_backward[offered.blocks, offered.rows, splits[0]](
             *(*asking.tensors, *offered.tensors, value, *given),
-            *(normaliser, gradient, delta, by_query, by_key, read),
-            *(*counts, value.shape[-1], asking.room, offered.room, *value.stride(), *band, *chunk),
+            *(normaliser, gradient, delta, change, read),
+            *(*counts, value.shape[-1], asking.room, offered.room, *value.stride(), *band),
+            *(*chunk, splits[0]),
             **constants,
             **_reading(value),
+            UNROLL=blocks.unroll,
             num_warps=blocks.warps,
             num_stages=1,
             maxnreg=blocks.registers,
         )
-        for own, other, change, sums, along, warps in (
-            (across, down, by_key, asked, chunk[1], blocks.query_warps),
-            (down, across, by_query, offers, down.blocks, blocks.key_warps),
-        ):
-            programs.neurons_backward[along, own.rows, parts * splits](
-                *(*own.tensors, *other.tensors, *given, change, sums, shares),
-                *(*counts, own.room, other.room, *band, *chunk),
-                **constants,
-                NEURONS=blocks.neurons,
-                OF_QUERIES=own is across,
-                num_warps=warps,
-                num_stages=1,
-                maxnreg=blocks.registers,
-            )
+        programs.neurons_backward[groups, offered.rows, parts * splits[1]](
+            *(*across.tensors, *down.tensors, *given, change, partial, offers, shares),
+            *(*counts[:2], *counts[3:], asking.room, offered.room, *band, *chunk),
+            *(splits[1], 0),
+            **constants,
+            NEURONS=blocks.neurons,
+            HELD=blocks.held,
+            num_warps=max(1, blocks.neurons // 32),  # one neuron a thread: no sum crosses threads
+            num_stages=1,
+            maxnreg=blocks.neuron_registers,
+        )
+        lines = chunk[1] * blocks.queries
+        found = partial[: groups * asking.rows * lines * width].view(groups, -1, lines, width)
+        place = slice(start * blocks.queries, start * blocks.queries + lines)
+        asked[:, place] = found.sum(0)[:, : count - place.start]
     shared = shares.sum((0, 1, 3)).sum_to_size(weight.shape)
     return (
-        asked.sum(0).to(query.dtype),
+        asked.view(query.shape).to(query.dtype),
         offers.sum(0).to(key.dtype),
         read.sum(0).to(value.dtype),
         shared.to(weight.dtype),
@@ -208,7 +220,6 @@ def _constants(blocks: Blocks, asking: _Side, lengths: Tensor | None) -> dict[st
         "BLOCK_Q": blocks.queries,
         "BLOCK_K": blocks.keys,
         "PADDED": lengths is not None,
-        "UNROLL": blocks.unroll,
         "HARDWARE": asking.level.is_cuda and torch.version.hip is None,
     }
 

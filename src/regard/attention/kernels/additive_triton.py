@@ -1,4 +1,4 @@
-"""Additive attention on a GPU, in Triton: score, softmax and sum in one pass, and the way back in three.
+"""Additive attention on a GPU, in Triton: score, softmax and sum in one pass, and the way back in two.
 
 With x = W q + U k, tanh x = 1 - 2 r and r = 1 / (1 + exp(2 W q) exp(2 U k)). Exponentials are taken once a
 query and once a key, the 1 cancels in softmax, and a/b + c/d = (a d + b c) / (b d): so two neurons of a pair
@@ -242,8 +242,7 @@ def scores_backward(
     normaliser,
     gradient,
     delta,
-    down,
-    across,
+    changes,
     value_gradient,
     heads,
     weight_heads,
@@ -274,8 +273,7 @@ def scores_backward(
 ):
     """For one block of keys and a share of a chunk of queries: what the loss asks of each score and value.
 
-    d score = p (d p - delta), with p recomputed from `normaliser`. It is written `down` (query, key) and
-    `across` (key, query), so that either reader finds its rows side by side.
+    d score = p (d p - delta), with p recomputed from `normaliser`.
     """
     block, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
     batch, head = row // heads, row % heads
@@ -329,120 +327,121 @@ def scores_backward(
         less = tl.load(delta + row * queries + at, mask=at < queries, other=0.0)
         change = share * (share_gradient - less[:, None])
         line = at - chunk_start * BLOCK_Q
-        tl.store(down + (row * chunk + line)[:, None] * key_room + to[None, :], change)
-        tl.store(across + (row * key_room + to)[None, :] * chunk + line[:, None], change)
+        tl.store(changes + (row * chunk + line)[:, None] * key_room + to[None, :], change)
     tl.store(value_gradient + sums, found, mask=real)
 
 
-@triton.jit
+# `offset` is 0, but unknown: a thread must not load four neurons at once, or sums would cross threads.
+@triton.jit(do_not_specialize=["offset", "width"])
 @no_type_check
 def neurons_backward(
-    own_level,
-    own_power,
-    own_reach,
-    other_level,
-    other_power,
-    other_reach,
+    query_level,
+    query_power,
+    query_reach,
+    key_level,
+    key_power,
+    key_reach,
     weight,
     lengths,
     change,
-    gradient,
+    query_gradient,
+    key_gradient,
     weight_gradient,
     heads,
     weight_heads,
-    queries,
     keys,
     width,
-    own_room,
-    other_room,
+    query_room,
+    key_room,
     first,
     before,
     after,
     chunk_start,
     chunk_blocks,
     splits,
+    offset,
     ROOM: tl.constexpr,
     NEURONS: tl.constexpr,
     BLOCK_Q: tl.constexpr,
     BLOCK_K: tl.constexpr,
+    HELD: tl.constexpr,
     PADDED: tl.constexpr,
-    OF_QUERIES: tl.constexpr,
-    UNROLL: tl.constexpr,
     HARDWARE: tl.constexpr,
 ):
-    """What the loss asks of the neurons of one block of queries, or of keys: 4 v_n sum of d score r (1 - r).
+    """What the loss asks of the neurons: 4 v_n sum of d score r (1 - r), and of v: -2 sum of d score r.
 
-    A thread holds some neurons of some positions and walks along the other side, two positions a reciprocal:
-    nothing is summed across threads. For queries also -2 sum of d score r, the share of v.
+    A thread holds one neuron of some keys and walks along a share of a chunk of queries, two a reciprocal. So
+    it sums over queries for its keys, which stay, and over its keys for each query, which are written out, to
+    be added to those of the other groups of keys.
     """
-    BLOCK: tl.constexpr = BLOCK_Q if OF_QUERIES else BLOCK_K
-    OTHERS: tl.constexpr = BLOCK_K if OF_QUERIES else BLOCK_Q
-    block, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    group, row = tl.program_id(0), tl.program_id(1).to(tl.int64)
     batch, head = row // heads, row % heads
-    length = tl.minimum(tl.load(lengths + batch), keys).to(tl.int32) if PADDED else keys
-    skipped = 0
-    if OF_QUERIES:
-        block += chunk_start
-        low, high = keys_of(block, first, before, after, length, BLOCK_Q, BLOCK_K)
-        line = (block - chunk_start) * BLOCK_Q + tl.arange(0, BLOCK)
-        stride, lines = chunk_blocks * BLOCK_Q, other_room
-    else:
-        low, high = queries_of(block, first, before, after, length, BLOCK_Q, BLOCK_K)
-        low, high = tl.maximum(low, chunk_start), tl.minimum(high, chunk_start + chunk_blocks)
-        line = block * BLOCK_K + tl.arange(0, BLOCK)
-        stride, lines, skipped = own_room, chunk_blocks * BLOCK_Q, chunk_start * BLOCK_Q
-    position = block * BLOCK + tl.arange(0, BLOCK)
     split = tl.program_id(2) % splits
+    length = tl.minimum(tl.load(lengths + batch), keys).to(tl.int32) if PADDED else keys
+    low, high = queries_of(group, first, before, after, length, BLOCK_Q, HELD)
+    position = group * HELD + tl.arange(0, HELD)
     neuron = (tl.program_id(2) // splits) * NEURONS + tl.arange(0, NEURONS)
-    held = neuron < ROOM
-    own = (row * own_room + position)[:, None] * ROOM + neuron[None, :]
-    power = tl.load(own_power + own, mask=held[None, :], other=0.0)
-    reach = tl.load(own_reach + row * (own_room // BLOCK) + block)
-    sloped = tl.zeros((BLOCK, NEURONS), tl.float32)
-    plain = tl.zeros((BLOCK, NEURONS), tl.float32)
-    for other_block in range(low + split, high, splits):
-        far = reach + tl.load(other_reach + row * (other_room // OTHERS) + other_block) > FARTHEST
-        start = other_block * OTHERS
-        other = (row * other_room + start) * ROOM + neuron
-        asked = change + (row * lines + start - skipped) * stride + line
-        if far:
-            level = tl.load(own_level + own, mask=held[None, :], other=0.0)
-            for _ in range(0, OTHERS):
-                across = tl.load(other_level + other, mask=held, other=0.0)
+    held, real = neuron < ROOM, neuron < width
+    own = (row * key_room + group * HELD) * ROOM + offset + neuron
+    held_keys = (tl.arange(0, HELD) * ROOM)[
+        :, None
+    ]  # apart, so that a thread's addresses are one and constants
+    power = tl.load((key_power + own)[None, :] + held_keys, mask=held[None, :], other=0.0)
+    reach = tl.load(key_reach + row * (key_room // BLOCK_K) + group * HELD // BLOCK_K)
+    scale = tl.load(weight + (head % weight_heads) * width + neuron, mask=real, other=0.0)
+    scale = 4.0 * scale.to(tl.float32)
+    sloped = tl.zeros((HELD, NEURONS), tl.float32)
+    plain = tl.zeros((NEURONS,), tl.float32)
+    lines = chunk_blocks * BLOCK_Q
+    for block in range(chunk_start + split, chunk_start + chunk_blocks, splits):
+        line = row * lines + (block - chunk_start) * BLOCK_Q
+        out = query_gradient + (group * tl.num_programs(1) * lines + line) * width + neuron
+        asked = change + line * key_room + position
+        other = (row * query_room + block * BLOCK_Q) * ROOM + neuron
+        far = reach + tl.load(query_reach + row * (query_room // BLOCK_Q) + block) > FARTHEST
+        if (block < low) | (block >= high):
+            for _ in range(0, BLOCK_Q):
+                tl.store(out, tl.zeros((NEURONS,), tl.float32), mask=real)
+                out += width
+        elif far:
+            level = tl.load((key_level + own)[None, :] + held_keys, mask=held[None, :], other=0.0)
+            for _ in range(0, BLOCK_Q):
+                across = tl.load(query_level + other, mask=held, other=0.0)
                 wanted = tl.load(asked)[:, None]
                 r = 1.0 / (1.0 + tl.exp2(level + across[None, :]))
-                sloped += wanted * (r - r * r)
-                if OF_QUERIES:
-                    plain += wanted * r
+                slope = r - r * r
+                sloped += wanted * slope
+                plain += tl.sum(wanted * r, 0)
+                tl.store(out, scale * tl.sum(wanted * slope, 0), mask=real)
                 other += ROOM
-                asked += stride
+                asked += key_room
+                out += width
         else:
-            for _ in range(0, OTHERS, 2):
-                across0 = tl.load(other_power + other, mask=held, other=0.0)
-                across1 = tl.load(other_power + other + ROOM, mask=held, other=0.0)
+            for _ in range(0, BLOCK_Q, 2):
+                across0 = tl.load(query_power + other, mask=held, other=0.0)
+                across1 = tl.load(query_power + other + ROOM, mask=held, other=0.0)
                 wanted0 = tl.load(asked)[:, None]
-                wanted1 = tl.load(asked + stride)[:, None]
+                wanted1 = tl.load(asked + key_room)[:, None]
                 below0 = power * across0[None, :] + 1.0
                 below1 = power * across1[None, :] + 1.0
                 both = reciprocal(below0 * below1, HARDWARE)
                 r0, r1 = below1 * both, below0 * both
-                sloped += wanted0 * (r0 - r0 * r0)
-                sloped += wanted1 * (r1 - r1 * r1)
-                if OF_QUERIES:
-                    plain += wanted0 * r0
-                    plain += wanted1 * r1
+                slope0, slope1 = r0 - r0 * r0, r1 - r1 * r1
+                sloped += wanted0 * slope0
+                sloped += wanted1 * slope1
+                plain += tl.sum(wanted0 * r0, 0) + tl.sum(wanted1 * r1, 0)
+                tl.store(out, scale * tl.sum(wanted0 * slope0, 0), mask=real)
+                tl.store(out + width, scale * tl.sum(wanted1 * slope1, 0), mask=real)
                 other += 2 * ROOM
-                asked += 2 * stride
-    value = tl.load(weight + (head % weight_heads) * width + neuron, mask=neuron < width, other=0.0)
-    count = queries if OF_QUERIES else keys
+                asked += 2 * key_room
+                out += 2 * width
+    later = chunk_start > 0  # keys and v are asked by every chunk of queries
     part = split * tl.num_programs(1) + row
-    place = (part * count + position)[:, None] * width + neuron[None, :]
-    real = (position < count)[:, None] & (neuron < width)[None, :]
-    sloped = 4.0 * value.to(tl.float32)[None, :] * sloped
-    if not OF_QUERIES:  # keys are asked by every chunk of queries
-        sloped += tl.load(gradient + place, mask=real & (chunk_start > 0), other=0.0)
-    tl.store(gradient + place, sloped, mask=real)
-    if OF_QUERIES:
-        blocks = own_room // BLOCK
-        place = (part * blocks + block) * width + neuron
-        tl.store(weight_gradient + place, -2.0 * tl.sum(plain, 0), mask=neuron < width)
+    place = (part * keys + position)[:, None] * width + neuron[None, :]
+    inside = (position < keys)[:, None] & real[None, :]
+    sloped = scale[None, :] * sloped
+    sloped += tl.load(key_gradient + place, mask=inside & later, other=0.0)
+    tl.store(key_gradient + place, sloped, mask=inside)
+    place = (part * tl.num_programs(0) + group) * width + neuron
+    plain = -2.0 * plain + tl.load(weight_gradient + place, mask=real & later, other=0.0)
+    tl.store(weight_gradient + place, plain, mask=real)
