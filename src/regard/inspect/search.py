@@ -94,7 +94,7 @@ def resolve(task: Task, prefix: Symbols, places: int = 0) -> list[int]:
 
 
 def _named(codec: Codec, name: str) -> list[int]:
-    names = _names(codec)
+    names = names_of(codec)
     if name in names:
         return [names[name]]
     if not name.strip():
@@ -108,8 +108,8 @@ def _named(codec: Codec, name: str) -> list[int]:
 
 
 @lru_cache(maxsize=8)
-def _names(codec: Codec) -> dict[str, int]:
-    """Every piece by its name; where two look alike, the first."""
+def names_of(codec: Codec) -> dict[str, int]:
+    """Every piece by its name, worked out once a vocabulary; where two look alike, the first."""
     return {codec.piece(number): number for number in reversed(range(codec.size))}
 
 

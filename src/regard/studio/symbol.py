@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from regard.studio.refusal import Refusal
 
 if TYPE_CHECKING:
     from regard.run.predictor import Predictor
-    from regard.text import Codec
 
 WORDS = 32  # names that are no symbol of their own, and must be cut into some
 
 
 def symbols_of(predictor: Predictor, prefix: Sequence[int | str]) -> list[int | str]:
     """Names of symbols as their ids; what has no such name is left for the library to understand."""
+    from regard.inspect.search import names_of
     from regard.tasks import Language, Translate
 
     match predictor.run.task:
         case Translate(target=codec) | Language(codec=codec):
-            known = _names(codec)
+            known = names_of(codec)
         case _:
             return list(prefix)
     found = [known.get(one, one) if isinstance(one, str) else one for one in prefix]
@@ -30,9 +29,3 @@ def symbols_of(predictor: Predictor, prefix: Sequence[int | str]) -> list[int | 
         what = f"{others} names are no symbols of this model; the limit is {WORDS}"
         raise Refusal(422, what, "prefix", "take them from the steps of a trace")
     return found
-
-
-@lru_cache(maxsize=4)
-def _names(codec: Codec) -> dict[str, int]:
-    """Of two symbols that are shown alike, the one with the lower id."""
-    return {codec.piece(number): number for number in reversed(range(codec.size))}
