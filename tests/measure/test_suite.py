@@ -9,7 +9,7 @@ from regard.measure import attention, decoding, floor, looking, suite, training
 from regard.measure.clock import Timing
 from regard.measure.peer import TorchTransformer
 from regard.measure.scene import Scene
-from regard.measure.table import Ratio, Share
+from regard.measure.table import Ratio, Share, Table
 
 CPU = torch.device("cpu")
 
@@ -114,3 +114,18 @@ def test_batches_hold_as_many_tokens_as_they_say(small):
     for batch in Scene(CPU).batches(2):
         assert batch.count == int((batch.targets != -100).sum()) > 0
         assert batch.targets.numel() <= Small.tokens
+
+
+def test_a_part_that_fails_leaves_the_others_alone(small, monkeypatch):
+    def fails(*_):
+        raise RuntimeError("no kernel for this\nat line 7")
+        yield
+
+    def made(*_):
+        yield Table("made", [{"a": 1}])
+
+    monkeypatch.setattr(suite, "training", fails)
+    for name in ("attention", "decoding", "looking"):
+        monkeypatch.setattr(suite, name, made)
+    titles = [table.title for table in suite.measure_all("cpu").tables]
+    assert titles == ["The floor", "made", "training: not measured", "made", "made"]

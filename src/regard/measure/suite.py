@@ -53,11 +53,20 @@ def measure_all(
             working(name, number)
         if name == "floor":  # the others stand on it
             rate = matrix_rate(scene.device, scene.kind)
-        for table in _part(name, scene, rate):
+        for table in _unharmed(name, _part(name, scene, rate)):
             tables.append(table)
             if tell is not None:
                 tell(table)
     return Report(tuple(tables))
+
+
+def _unharmed(name: str, part: Iterator[Table]) -> Iterator[Table]:
+    """A part that fails says so, and leaves the others' figures alone."""
+    try:
+        yield from part
+    except (RuntimeError, ValueError, TypeError, ImportError, MemoryError) as fault:
+        told = str(fault).split("\n")[0]
+        yield Table(f"{name}: not measured", [], f"{type(fault).__name__}: {told}")
 
 
 def _part(name: str, scene: Scene, rate: float) -> Iterator[Table]:
