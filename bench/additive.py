@@ -18,6 +18,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -60,6 +61,17 @@ def milliseconds(work: Work, device: str, rounds: int = 30, seconds: float = 4.0
         end.synchronize()
         taken.append(start.elapsed_time(end))
     return statistics.median(taken)
+
+
+def called(work: Work, device: str, rounds: int = 20) -> float:
+    """Seconds of one call of many in a row, launching included."""
+    for round_ in range(2):
+        began = time.perf_counter()
+        for _ in range(rounds if round_ else 1):
+            work()
+        if device == "cuda":
+            torch.cuda.synchronize()
+    return (time.perf_counter() - began) / rounds
 
 
 def peak(work: Work) -> float:
@@ -146,6 +158,7 @@ def compare(device: str, floor: float | None, length: int) -> Iterator[dict[str,
                 taken = milliseconds(work, device) / 1e3
                 base.setdefault(step, taken)
                 row[step] = Seconds(taken)
+                row[f"{step} call"] = Seconds(called(work, device))
                 row[f"{step} x"] = Ratio(base[step] / taken)
                 if least and step == "forward":
                     row["of tanh floor"] = Share(least / taken)
@@ -208,7 +221,6 @@ FORWARDS = (
     (32, 128, 4, 1, None),
     (32, 128, 4, 2, None),
     (32, 64, 2, 2, None),
-    (16, 64, 2, 2, None),
 )
 # queries, keys, warps, turns, registers, then keys held and registers for the neurons, programs a processor
 BACKWARDS = (
@@ -222,34 +234,45 @@ BACKWARDS = (
 STEPS = ("forward", "both")
 
 
-def candidates() -> list[tuple[str, dict[str, int | None]]]:
+Candidate = tuple[str, dict[str, int | None], torch.dtype]
+
+
+def candidates() -> list[Candidate]:
+    """Each with the step it is for: blocks for one precision, and the present ones for the others."""
     one = "queries", "keys", "warps", "unroll", "registers"
     all_ = *one, "held", "neuron_registers", "fill"
-    return [("forward", dict(zip(one, row, strict=True))) for row in FORWARDS] + [
-        ("both", dict(zip(all_, row, strict=True))) for row in BACKWARDS
-    ]
+    found: list[Candidate] = []
+    found += [("forward", dict(zip(one, row, strict=True)), torch.bfloat16) for row in FORWARDS]
+    found += [("both", dict(zip(all_, row, strict=True)), torch.bfloat16) for row in BACKWARDS]
+    return [*found, ("both", {}, torch.float32), ("both", {}, torch.float16)]
 
 
-def use(step: str, blocks: dict[str, int | None]) -> None:
-    """Launch with these blocks from now on."""
+@contextmanager
+def using(step: str, blocks: dict[str, int | None]) -> Iterator[None]:
+    """Launch with these blocks for a while."""
     from regard.attention.kernels import additive_launch as launch
 
     name = "FORWARD" if step == "forward" else "BACKWARD"
-    setattr(launch, name, replace(getattr(launch, name), **blocks))
+    kept = getattr(launch, name)
+    setattr(launch, name, replace(kept, **blocks))
+    try:
+        yield
+    finally:
+        setattr(launch, name, kept)
 
 
-def warm(candidate: tuple[str, dict[str, int | None]]) -> str:
+def warm(candidate: Candidate) -> str:
     """Compile one candidate in a process of its own; Triton keeps the result on disk."""
-    step, blocks = candidate
-    use(step, blocks)
-    works(additive, 1024, torch.bfloat16, "cuda")[STEPS.index(step)]()
+    step, blocks, dtype = candidate
+    with using(step, blocks):
+        works(additive, 1024, dtype, "cuda")[STEPS.index(step)]()
     torch.cuda.synchronize()
-    return f"{step} {blocks}"
+    return f"{step} {blocks} {dtype}"
 
 
 def warm_all(seconds: float) -> None:
     """All candidates side by side, and none waited for longer than this."""
-    pool = ProcessPoolExecutor(8, mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(len(candidates()), mp_context=get_context("spawn"))
     pending = [pool.submit(warm, candidate) for candidate in candidates()]
     try:
         for one in as_completed(pending, timeout=seconds):
@@ -275,27 +298,25 @@ def tune(keep: Callable[[str, Any], None]) -> None:
     began = time.perf_counter()
     warm_all(40.0)
     print(f"compiled in {time.perf_counter() - began:.1f} s", flush=True)
-    made = works(additive, 1024, torch.bfloat16, "cuda")
-    for step, work in zip(STEPS, made, strict=True):
-        rows: list[dict[str, Any]] = []
-        for kind, blocks in candidates():
-            if kind != step:
-                continue
-            use(step, blocks)
-            row: dict[str, Any] = dict(blocks)
-            try:
-                row["ms"] = round(milliseconds(work, "cuda", 10, 0.5), 4)
-                row["programs"] = programs(work)
-            except Exception as error:
-                row["failed"] = f"{type(error).__name__}: {error}"[:200]
-            print(step, row, flush=True)
-            rows.append(row)
-            rows.sort(key=lambda one: one.get("ms", math.inf))
-            keep(f"tune {step}", rows)
-        if rows and "ms" in rows[0]:
-            told = "ms", "programs"
-            use(step, {name: size for name, size in rows[0].items() if name not in told})
-            print(f"best {step}: {rows[0]}", flush=True)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for step, blocks, dtype in sorted(candidates(), key=lambda one: bool(one[1])):
+        row: dict[str, Any] = dict(blocks)
+        try:
+            with using(step, blocks):
+                for name, work in zip(STEPS, works(additive, 1024, dtype, "cuda"), strict=True):
+                    if name == step or not blocks:
+                        row[f"{name} ms"] = round(milliseconds(work, "cuda", 10, 0.3), 4)
+                        row[f"{name} programs"] = programs(work)
+        except Exception as error:
+            row["failed"] = f"{type(error).__name__}: {error}"[:200]
+        name = f"tune {step}" if blocks else str(dtype)
+        print(name, row, flush=True)
+        rows[name] = sorted(
+            [*rows.get(name, []), row], key=lambda one: one.get(f"{step} ms", math.inf)
+        )
+        keep(name, rows[name])
+    for name, found in rows.items():
+        print(f"best, {name}: {found[0]}", flush=True)
 
 
 def main() -> None:

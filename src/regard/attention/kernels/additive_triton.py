@@ -395,7 +395,11 @@ def neurons_backward(
     lines = chunk_blocks * BLOCK_Q
     for block in range(chunk_start + split, chunk_start + chunk_blocks, splits):
         line = row * lines + (block - chunk_start) * BLOCK_Q
-        out = query_gradient + (group * tl.num_programs(1) * lines + line) * width + neuron
+        out = (
+            query_gradient
+            + (group.to(tl.int64) * tl.num_programs(1) * lines + line) * width
+            + neuron
+        )
         asked = change + line * key_room + position
         other = (row * query_room + block * BLOCK_Q) * ROOM + neuron
         far = reach + tl.load(query_reach + row * (query_room // BLOCK_Q) + block) > FARTHEST
