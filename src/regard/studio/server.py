@@ -61,6 +61,7 @@ class StudioServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Wait for the work inside, still answering that we are leaving; then close."""
         self.studio.drain()
+        await asyncio.sleep(LAST_WORDS)  # whoever knocked before is let in, to hear of it
         limit = self.studio.limits.drain_seconds
         try:
             async with asyncio.timeout(limit):
@@ -71,9 +72,7 @@ class StudioServer(uvicorn.Server):
             pass
         for listener in self.servers:
             listener.close()
-        await asyncio.sleep(
-            LAST_WORDS
-        )  # who is connected already may still hear that we are leaving
+        await asyncio.sleep(LAST_WORDS)  # and so is whoever is connected already
         await super().shutdown(sockets)
 
     @contextlib.contextmanager
