@@ -1,6 +1,6 @@
 // Numbers as lines and as bars, with their axes and their names.
 
-import { ink, line, wide, words, box, type Drawing, type Mark } from "./drawing";
+import { ink, line, wide, words, wrapped, box, type Drawing, type Mark } from "./drawing";
 import { path, ticks } from "./layout";
 import { short } from "./heat";
 import { digits, isolated } from "./text";
@@ -36,8 +36,11 @@ export function tone(name: string): string {
 }
 
 export function plotDrawing(plot: Plot): Drawing {
-  const { width = 520, height = 280, logarithmic } = plot;
-  const [left, right, top, bottom] = [56, 14, 46, plot.x ? 44 : 28];
+  const { width = 520, logarithmic } = plot;
+  const about = plot.y ? `${plot.title} (${plot.y})` : plot.title;
+  const head = heading(about, plot.lines, width);
+  const [left, right, top, bottom] = [56, 14, head.bottom, plot.x ? 44 : 28];
+  const height = top + bottom + (plot.height ?? 190);
   const logX = logarithmic === "x" || logarithmic === "both";
   const logY = logarithmic === "y" || logarithmic === "both";
   const shown = plot.lines.map((one) => ({
@@ -58,8 +61,7 @@ export function plotDrawing(plot: Plot): Drawing {
   const x = placer(across, left, width - right, logX);
   const y = placer(along, height - bottom, top, logY);
   const marks: Mark[] = [
-    words(0, 10, plot.title, { size: 15, bold: true }),
-    ...legend(shown, 30),
+    ...head.marks,
     ...marked(along, logY, 4).flatMap((value) => [
       line(left, y(value), width - right, y(value), ink("line")),
       words(left - 8, y(value), tick(value), { ...SOFT, anchor: "end" }),
@@ -70,7 +72,6 @@ export function plotDrawing(plot: Plot): Drawing {
     ...(plot.x
       ? [words((left + width - right) / 2, height - 10, plot.x, { ...SOFT, anchor: "middle" })]
       : []),
-    ...(plot.y ? [words(width - right, 10, plot.y, { ...SOFT, anchor: "end" })] : []),
     ...shown.flatMap((one) => drawn(one, x, y)),
   ];
   if (plot.mark !== undefined) {
@@ -103,30 +104,25 @@ function drawn(one: Line, x: (at: number) => number, y: (at: number) => number):
   return [...(points.length > 1 && one.dots !== "apart" ? [curve] : []), ...dots];
 }
 
-function legend(
+/** The title and what the colours stand for, in as many lines as they need; and where the plot may begin. */
+function heading(
+  title: string,
   lines: readonly { name: string; tone: string; dashed?: boolean }[],
-  y: number,
-): Mark[] {
-  let x = 0;
-  return lines.flatMap((one) => {
-    const marks: Mark[] = [
-      {
-        tag: "line",
-        at: {
-          x1: x,
-          x2: x + 18,
-          y1: y,
-          y2: y,
-          stroke: tone(one.tone),
-          "stroke-width": 3,
-          ...(one.dashed ? { "stroke-dasharray": "5 4" } : {}),
-        },
-      },
-      words(x + 24, y, one.name, SOFT),
-    ];
-    x += 42 + wide(one.name, 12);
-    return marks;
-  });
+  width: number,
+): { marks: Mark[]; bottom: number } {
+  const titles = wrapped(title, width, 15);
+  const marks = titles.map((text, at) => words(0, 10 + at * 20, text, { size: 15, bold: true }));
+  let [x, y] = [0, 12 + titles.length * 20];
+  for (const one of lines) {
+    const long = 42 + wide(one.name, 12);
+    if (x > 0 && x + long > width) [x, y] = [0, y + 18];
+    const dash = one.dashed ? { "stroke-dasharray": "5 4" } : {};
+    const stroke = { stroke: tone(one.tone), "stroke-width": 3, ...dash };
+    marks.push({ tag: "line", at: { x1: x, x2: x + 18, y1: y, y2: y, ...stroke } });
+    marks.push(words(x + 24, y, one.name, SOFT));
+    x += long;
+  }
+  return { marks, bottom: y + (lines.length ? 16 : 0) };
 }
 
 function extent(numbers: readonly number[], isLog: boolean): readonly [number, number] {
@@ -176,18 +172,15 @@ export interface Bars {
 /** Groups of bars from a common line, each with its number when there is room. */
 export function barsDrawing(bars: Bars): Drawing {
   const { width = 760 } = bars;
-  const [left, top, HEIGHT] = [8, 58, 170];
+  const lines = bars.series.map((one, at) => ({ name: one.name, tone: TONES[at % TONES.length]! }));
+  const head = heading(bars.title, lines.length > 1 ? lines : [], width);
+  const [left, top, HEIGHT] = [8, head.bottom + 14, 170];
   const all = bars.series.flatMap((one) => one.values).filter(Number.isFinite);
   const [low, high] = [Math.min(0, ...all), Math.max(0, ...all)];
   const y = (value: number): number => top + ((high - value) / (high - low || 1)) * HEIGHT;
   const each = (width - 2 * left) / Math.max(1, bars.groups.length);
   const thick = Math.min(44, (each - 12) / Math.max(1, bars.series.length));
-  const lines = bars.series.map((one, at) => ({ name: one.name, tone: TONES[at % TONES.length]! }));
-  const marks: Mark[] = [
-    words(0, 10, bars.title, { size: 15, bold: true }),
-    ...(lines.length > 1 ? legend(lines, 32) : []),
-    line(0, y(0), width, y(0), ink("edge")),
-  ];
+  const marks: Mark[] = [...head.marks, line(0, y(0), width, y(0), ink("edge"))];
   const foot = y(low) + (low < 0 ? 16 : 0);
   bars.groups.forEach((name, group) => {
     const start = left + group * each + (each - thick * bars.series.length) / 2;

@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { svgOf, type Drawing, type Mark } from "../src/pure/drawing";
+import { pictures, type Lesson } from "../src/pure/picture";
+import { barsDrawing, plotDrawing } from "../src/pure/plot";
+
+const flat = (drawing: Drawing): Mark[] =>
+  drawing.marks.flatMap((one) => [one, ...(one.inside ?? [])]);
+const told = (drawing: Drawing): string =>
+  flat(drawing)
+    .map(({ text }) => text ?? "")
+    .join("\n");
+
+describe("a plot", () => {
+  const lines = [
+    {
+      name: "a",
+      tone: "accent",
+      points: [
+        [1, 1],
+        [10, 100],
+        [100, Number.NaN],
+      ] as const,
+    },
+  ];
+  it("leaves out what has no place and names what is there", () => {
+    const drawing = plotDrawing({ title: "t", x: "step", y: "loss", lines });
+    expect(told(drawing)).toContain("t (loss)");
+    expect(told(drawing)).toContain("step");
+    expect(svgOf(drawing, {})).not.toContain("NaN");
+  });
+  it("counts by powers where it is told to", () => {
+    expect(told(plotDrawing({ title: "", lines, logarithmic: "both" })).split("\n")).toEqual(
+      expect.arrayContaining(["1", "10", "100"]),
+    );
+  });
+  it("grows downwards when its title needs more lines", () => {
+    const title = "a title of very many words that cannot stand in one line";
+    const [narrow, broad] = [300, 900].map((width) => plotDrawing({ title, lines, width }));
+    expect(narrow!.height).toBeGreaterThan(broad!.height);
+  });
+});
+
+it("bars stand on a common line, below it where they are negative", () => {
+  const drawing = barsDrawing({
+    title: "",
+    groups: ["x", "y"],
+    series: [{ name: "s", values: [1, -1] }],
+  });
+  const [up, down] = drawing.marks.filter(({ tag }) => tag === "rect").map(({ at }) => at);
+  expect(Number(up!["y"]) + Number(up!["height"])).toBeCloseTo(Number(down!["y"]));
+});
+
+describe("the picture of a lesson", () => {
+  const stage = (
+    name: string,
+    value: Lesson["result"]["value"],
+    rows: string[],
+    columns: string[],
+  ) => ({
+    name,
+    value,
+    rows,
+    columns,
+  });
+  it("grows every beginning of a search from the one before it", () => {
+    const lesson: Lesson = {
+      given: [],
+      steps: [
+        stage(
+          "step 1",
+          [
+            ["I", 0.9, 0.9, "kept"],
+            ["a", 0.1, 0.1, "dropped"],
+          ],
+          [],
+          [],
+        ),
+        stage(
+          "step 2",
+          [
+            ["I am", 0.8, 0.72, "ended"],
+            ["I a", 0.2, 0.18, "dropped"],
+          ],
+          [],
+          [],
+        ),
+      ],
+      result: stage("hypotheses", [["I am", 0.72, -0.3]], [], []),
+    };
+    const [drawing] = pictures("beam-of-two", lesson);
+    expect(drawing!.marks.filter(({ tag }) => tag === "path").length).toBe(2);
+    expect(drawing!.marks.filter(({ at }) => at["fill"] === "var(--glow)").length).toBe(2);
+  });
+  it("is nothing where the tables say it all", () => {
+    expect(pictures("no-such", { given: [], steps: [], result: stage("r", 1, [], []) })).toEqual(
+      [],
+    );
+  });
+});
