@@ -101,10 +101,17 @@ def test_a_packed_batch_has_the_loss_and_gradient_of_its_rows(position, norm):
         }
         for _ in range(6)
     ]
+    joined = {
+        side: (
+            np.concatenate([row[side] for row in rows]),
+            np.array([len(row[side]) for row in rows]),
+        )
+        for side in ("source", "target")
+    }
     torch.manual_seed(2)
     model = build(sizes(position=position, norm=norm), task.sizes).double()
     losses, gradients = [], []
-    for batch in (task.collate(rows, 13, 11), task.pack(rows, (71, 73), 9, 13)):
+    for batch in (task.collate(rows, 13, 11), task.pack(joined, (71, 73), 9, 13)):
         model.zero_grad()
         loss = task.loss(model, batch, 0.1)
         loss.backward()

@@ -141,6 +141,11 @@ class Store:
         at = self._checked(indices)
         return {name: column.rows(at) for name, column in self._columns.items()}
 
+    def joined(self, indices: Indices) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Some rows end to end, column by column: their values, and the length of each."""
+        at = self._checked(indices)
+        return {name: column.joined(at) for name, column in self._columns.items()}
+
     def padded(self, column: str, indices: Indices, length: int, fill: int = 0) -> np.ndarray:
         """Rows of one column as one array, each filled up to `length`; ids as int64."""
         return self._columns[column].padded(self._checked(indices), length, fill)
@@ -190,13 +195,13 @@ class _Column:
         self.lengths = _mapped(folder, record, "lengths", rows)
 
     def rows(self, at: Int[np.ndarray, " rows"]) -> list[np.ndarray]:
-        values, lengths = self._gather(at)
+        values, lengths = self.joined(at)
         values = values if values.dtype == np.float32 else values.astype(np.int32)
         ends = lengths.cumsum().tolist()
         return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def padded(self, at: Int[np.ndarray, " rows"], length: int, fill: int) -> np.ndarray:
-        values, lengths = self._gather(at)
+        values, lengths = self.joined(at)
         longest = int(lengths.max(initial=0))
         if longest > length:
             raise ValueError(f"a row of {longest} steps does not fit into {length}")
@@ -205,7 +210,7 @@ class _Column:
         result[np.arange(length) < lengths[:, None]] = values
         return result
 
-    def _gather(self, at: Int[np.ndarray, " rows"]) -> tuple[np.ndarray, np.ndarray]:
+    def joined(self, at: Int[np.ndarray, " rows"]) -> tuple[np.ndarray, np.ndarray]:
         """The values of all these rows end to end, and each row's length."""
         starts, stops = self._offsets[at], self._offsets[at + 1]
         lengths = stops - starts

@@ -26,6 +26,9 @@ from regard.text import Labels, TextSettings
 Examples = Callable[[], Iterator[Example]]
 Progress = Callable[[int], None]
 Row = Mapping[str, np.ndarray]
+Joined = Mapping[
+    str, tuple[np.ndarray, np.ndarray]
+]  # values end to end, and the length of each row
 
 
 @final
@@ -99,7 +102,7 @@ class Task(ABC):
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
         """Stored rows as one batch of this padded shape."""
 
-    def pack(self, rows: Sequence[Row], sizes: tuple[int, int], room: int, longest: int) -> Batch:
+    def pack(self, rows: Joined, sizes: tuple[int, int], room: int, longest: int) -> Batch:
         """Stored rows end to end in one row of these two sizes, which has room for `room` of them."""
         raise NotImplementedError(f"{self.name} rows are not packed")
 

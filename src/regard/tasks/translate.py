@@ -17,7 +17,7 @@ from regard.evaluate import Metric, bleu, chrf, exact_match
 from regard.models import Model, Sizes
 from regard.tasks.batch import IGNORE, Batch, filled, laid_out, lengths_of, padded, shifted
 from regard.tasks.generate import EMPTY, generate
-from regard.tasks.task import Examples, Prediction, Progress, Row, Task, only
+from regard.tasks.task import Examples, Joined, Prediction, Progress, Row, Task, only
 from regard.text import BEGIN, END, PAD, Codec, TextSettings
 
 
@@ -97,14 +97,13 @@ class Translate(Task):
             count=sum(map(len, targets)),
         )
 
-    def pack(self, rows: Sequence[Row], sizes: tuple[int, int], room: int, longest: int) -> Batch:
-        """Both sides end to end; each target begins with the begin symbol, whatever lies before it."""
-        source = np.concatenate([row["source"] for row in rows])
-        target = np.concatenate([row["target"] for row in rows])
-        lengths = [np.array([len(row[side]) for row in rows]) for side in ("source", "target")]
+    def pack(self, rows: Joined, sizes: tuple[int, int], room: int, longest: int) -> Batch:
+        """Each target begins with the begin symbol, whatever lies before it."""
+        (source, source_lengths), (target, target_lengths) = rows["source"], rows["target"]
+        lengths = source_lengths, target_lengths
         sides = [laid_out(*side, room, longest) for side in zip(lengths, sizes, strict=True)]
         inputs = np.roll(target, 1)
-        inputs[np.cumsum(lengths[1]) - lengths[1]] = BEGIN
+        inputs[target_lengths.cumsum() - target_lengths] = BEGIN
         return Batch(
             source=filled(source, sizes[0], PAD),
             lengths=None,

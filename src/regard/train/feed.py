@@ -81,14 +81,15 @@ class Feed:
         """The rows of one piece as a batch; no rows at all are one row that nothing judges."""
         if not len(piece.rows):
             return self._nothing()
-        columns = self.store.rows(piece.rows)
-        rows = [
-            {"source": source, "target": target}
-            for source, target in zip(columns["source"], columns["target"], strict=True)
-        ]
         source, target = piece.source_length, piece.target_length
         if piece.packed:
-            return self.task.pack(rows, (source, target), piece.packed, self.longest)
+            joined = self.store.joined(piece.rows)
+            return self.task.pack(joined, (source, target), piece.packed, self.longest)
+        columns = self.store.rows(piece.rows)
+        rows = [
+            {"source": one, "target": other}
+            for one, other in zip(columns["source"], columns["target"], strict=True)
+        ]
         if self.task.sides == "target":
             source, target = 0, piece.source_length
         return self.task.collate(rows, source, target)
