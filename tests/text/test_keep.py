@@ -58,6 +58,7 @@ def hidden(written):
         ("no %s", "no <keep0>", ">>fr<< non %s", "non %s"),
         ("%s\u00a0of  %d", "<keep0> of <keep1>", "<keep1> de <keep0>", "%d de %s"),
         ("x %s", "x <keep0>", "", "%s"),
+        ("😀Ж a Ж", "<keep0> a <keep1>", "😀<keep1> b <keep0>", "😀Ж 😀  b Ж"),
         ("cafe\u0301\u00ad!", "café!", "Kaffee!", "Kaffee!"),
     ],
 )

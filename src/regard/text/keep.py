@@ -79,7 +79,18 @@ class Hidden:
                 written += following.removeprefix(" ")
             else:
                 written += following
-        return _with(written.strip(), missing.values())
+        written = _with(written.strip(), missing.values())
+        if self._is_whole(written):
+            return written
+        # What the model wrote beside a stretch made another of it: then all of them go to the end.
+        return _with(self._cleared(pattern.sub(" ", answer)).strip(), self.kept)
+
+    def _is_whole(self, written: str) -> bool:
+        """Whether each stretch is there as often as it was."""
+        return all(
+            written.count(kept.text) == sum(other.text.count(kept.text) for other in self.kept)
+            for kept in self.kept
+        )
 
     def _cleared(self, answer: str) -> str:
         """Without what the model wrote out by itself: else it would be there twice."""
