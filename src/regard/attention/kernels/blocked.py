@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1 << 20  # (query, key, neuron) triples; more leave the cache, fewer are all overhead
 LEAST = 1 << 24  # triples that are better formed whole: the way back need not work them out again
+GPU_AT_ONCE, GPU_LEAST = 1 << 27, 1 << 28  # a GPU has no such cache, and many more hands
 
 
 def takes(query: Tensor, memory: Memory) -> bool:
     """Whether the triples are so many that forming them at once would be felt."""
-    return query.shape[:3].numel() * memory.key.shape[2:].numel() > LEAST and query.shape[2] > 1
+    least = GPU_LEAST if query.is_cuda else LEAST
+    return query.shape[:3].numel() * memory.key.shape[2:].numel() > least and query.shape[2] > 1
 
 
 def attend(
@@ -52,4 +54,5 @@ def attend(
 
 def _step(query: Tensor, memory: Memory) -> int:
     """Queries a block."""
-    return max(1, AT_ONCE // max(1, query.shape[:2].numel() * memory.key.shape[2:].numel()))
+    at_once = GPU_AT_ONCE if query.is_cuda else AT_ONCE
+    return max(1, at_once // max(1, query.shape[:2].numel() * memory.key.shape[2:].numel()))
