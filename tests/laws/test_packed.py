@@ -21,6 +21,7 @@ from regard.data.batches import BatchSettings
 from regard.data.packing import PackedPlan
 from regard.models import ModelSettings, build
 from regard.tasks import Translate
+from regard.tasks.batch import joined
 from regard.tasks.loss import summed_loss, summed_loss_of
 from regard.text import Codec, TextSettings
 
@@ -101,17 +102,10 @@ def test_a_packed_batch_has_the_loss_and_gradient_of_its_rows(position, norm):
         }
         for _ in range(6)
     ]
-    joined = {
-        side: (
-            np.concatenate([row[side] for row in rows]),
-            np.array([len(row[side]) for row in rows]),
-        )
-        for side in ("source", "target")
-    }
     torch.manual_seed(2)
     model = build(sizes(position=position, norm=norm), task.sizes).double()
     losses, gradients = [], []
-    for batch in (task.collate(rows, 13, 11), task.pack(joined, (71, 73), 9, 13)):
+    for batch in (task.collate(rows, 13, 11), task.pack(joined(rows), (71, 73), 9, 13)):
         model.zero_grad()
         loss = task.loss(model, batch, 0.1)
         loss.backward()

@@ -22,6 +22,7 @@ from regard.models import (
     build,
 )
 from regard.tasks import Batch, Translate
+from regard.tasks.batch import joined
 from regard.text import Codec, TextSettings
 from regard.train.feed import plan_for
 
@@ -128,7 +129,7 @@ class Scene:
             rows = [self._row(draw, sides[:, row]) for row in piece.rows]
             shape = piece.source_length, piece.target_length
             if piece.packed:
-                batch = self.task.pack(rows, shape, piece.packed, settings.max_length)
+                batch = self.task.pack(joined(rows), shape, piece.packed, settings.max_length)
             else:
                 batch = self.task.collate(rows, *shape)
             found.append(batch.to(self.device))

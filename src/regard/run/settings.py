@@ -39,6 +39,7 @@ class TrainSettings(Settings):
     epsilon: PositiveFloat = 1e-9
     decay: NonNegativeFloat = 0.0
     smoothing: Share = 0.1
+    agreement: NonNegativeFloat = 0.0  # of two passes with other dropout (R-Drop); 5 for small corpora
     clip: PositiveFloat = 1.0
     accumulate: PositiveInt = 1
     precision: Literal["float32", "bfloat16"] = "float32"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import final
 
@@ -87,6 +87,17 @@ def laid_out(lengths: Int[np.ndarray, " rows"], size: int, most: int, longest: i
     positions = np.zeros((1, size), np.int64)
     positions[0, :end] = np.arange(end) - np.repeat(starts[: len(lengths)], lengths)
     return Segments(torch.from_numpy(starts), torch.from_numpy(positions), longest)
+
+
+def joined(rows: Sequence[Mapping[str, np.ndarray]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Rows end to end, as a store joins them: the values of each column, and the length of each row."""
+    return {
+        side: (
+            np.concatenate([row[side] for row in rows]),
+            np.array([len(row[side]) for row in rows]),
+        )
+        for side in rows[0]
+    }
 
 
 def filled(values: Int[np.ndarray, " places"], size: int, fill: int) -> Int[Tensor, "1 size"]:

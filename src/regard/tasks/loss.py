@@ -34,6 +34,18 @@ def summed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Float[Tens
     )
 
 
+def disagreement(
+    one: Float[Tensor, "*rows symbols"],
+    other: Float[Tensor, "*rows symbols"],
+    targets: Int[Tensor, "*rows"],
+) -> Float[Tensor, ""]:
+    """KL(p || q) + KL(q || p) = sum (p - q)(log p - log q), over the targets that count."""
+    p, q = (logits.to(_wide(logits)).log_softmax(-1) for logits in (one, other))
+    apart = (p - q).masked_fill(p.isinf() | q.isinf(), 0.0)
+    each = ((p.exp() - q.exp()) * apart).sum(-1)
+    return each.masked_fill(targets == IGNORE, 0.0).sum()
+
+
 def summed_loss_of(
     states: Float[Tensor, "*rows width"],
     output: nn.Linear,

@@ -20,7 +20,7 @@ from regard.errors import DataError
 from regard.evaluate import Metric
 from regard.models import Model, Sizes, TokenDecoder
 from regard.tasks.batch import IGNORE, Batch
-from regard.tasks.loss import summed_loss, summed_loss_of
+from regard.tasks.loss import disagreement, summed_loss, summed_loss_of
 from regard.text import Labels, TextSettings
 
 Examples = Callable[[], Iterator[Example]]
@@ -108,6 +108,10 @@ class Task(ABC):
 
     def logits(self, model: Model, batch: Batch) -> Tensor:
         """What the model says about each target."""
+        if batch.packing is not None and isinstance(model.reader, TokenDecoder):
+            assert batch.inputs is not None
+            states = model.hidden(batch.source, batch.lengths, batch.inputs, batch.packing)
+            return model.reader.output(states)
         return model(batch.source, batch.lengths, batch.inputs)
 
     def loss(self, model: Model, batch: Batch, smoothing: float = 0.0) -> Float[Tensor, ""]:
@@ -116,6 +120,17 @@ class Task(ABC):
             states = model.hidden(batch.source, batch.lengths, batch.inputs, batch.packing)
             return summed_loss_of(states, model.reader.output, batch.targets, smoothing)
         return summed_loss(self.logits(model, batch), batch.targets, smoothing)
+
+    def loss_of_two(
+        self, model: Model, batch: Batch, smoothing: float, agreement: float
+    ) -> Float[Tensor, ""]:
+        """Two passes, which dropout makes differ: both should be right, and both should agree (Liang 2021).
+
+        The mean of their losses, and `agreement` / 4 times how far they are apart in both directions.
+        """
+        one, other = self.logits(model, batch), self.logits(model, batch)
+        losses = [summed_loss(logits, batch.targets, smoothing) for logits in (one, other)]
+        return sum(losses) / 2 + agreement / 4 * disagreement(one, other, batch.targets)
 
     @abstractmethod
     def predict(

@@ -49,7 +49,9 @@ class Trainer:
         seed = run.settings.seed
         self.feed = Feed(run.task, run.store("train"), run.settings.batch, seed, world)
         self.valid = judge.valid_feed(run, world)
-        learner: nn.Module = Learner(run.task, self.model, self.settings.smoothing)
+        learner: nn.Module = Learner(
+            run.task, self.model, self.settings.smoothing, self.settings.agreement
+        )
         if self.settings.distribute == "fsdp" and world.size > 1:
             shard.fully(self.model, world)
         self.learned = Learned(self.model, self.settings)

@@ -28,12 +28,15 @@ from regard.train.world import World
 class Learner(nn.Module):
     """Task and model as one function of a batch, so that wrappers see a plain forward pass."""
 
-    def __init__(self, task: Task, model: Model, smoothing: float) -> None:
+    def __init__(self, task: Task, model: Model, smoothing: float, agreement: float = 0.0) -> None:
         super().__init__()
-        self.task, self.model, self.smoothing = task, model, smoothing
+        self.task, self.model = task, model
+        self.smoothing, self.agreement = smoothing, agreement
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """The loss, summed over the batch's targets."""
+        if self.agreement:
+            return self.task.loss_of_two(self.model, batch, self.smoothing, self.agreement)
         return self.task.loss(self.model, batch, self.smoothing)
 
 
