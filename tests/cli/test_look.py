@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from regard.run.folder import Run
+from regard.show.png import SIGNATURE
 from tests.cli.tiny import TINY
 
 
@@ -81,16 +82,18 @@ def test_a_trace_as_files(transformer, tmp_path, tell):
 
     from regard.inspect.trace import Trace
 
-    svg, html, npz = (tmp_path / f"a.{kind}" for kind in ("svg", "html", "npz"))
-    code, out, err = tell("look", transformer, "a b", "--svg", svg, "--html", html, "--npz", npz)
+    svg, png, html, npz = files = [tmp_path / f"a.{kind}" for kind in ("svg", "png", "html", "npz")]
+    kinds = [word for file in files for word in (f"--{file.suffix[1:]}", file)]
+    code, out, err = tell("look", transformer, "a b", *kinds)
     assert (code, out) == (0, "")
-    assert err == f"wrote {svg}\nwrote {html}\nwrote {npz}\n"
+    assert err == "".join(f"wrote {file}\n" for file in files)
+    assert png.read_bytes().startswith(SIGNATURE)
     assert ElementTree.parse(svg).getroot().tag.endswith("svg")
     assert html.read_text("utf-8").startswith("<!doctype html>")
     assert Trace.load(npz).question == "a b"
 
 
-@pytest.mark.parametrize("kind", ["--svg", "--html"])
+@pytest.mark.parametrize("kind", ["--svg", "--png", "--html"])
 def test_a_file_of_a_head_that_is_not_there(transformer, tmp_path, tell, kind):
     code, _, err = tell("look", transformer, "a b", "--head", 2, kind, tmp_path / "a")
     assert code == 2
