@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
 
 from regard.config import Settings
 from regard.data.batches import BatchSettings
 from regard.data.example import TaskName
 from regard.decode import DecodeSettings
 from regard.models import ModelSettings
+from regard.models.settings import TransformerSettings
 from regard.text import TextSettings
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -39,7 +47,9 @@ class TrainSettings(Settings):
     epsilon: PositiveFloat = 1e-9
     decay: NonNegativeFloat = 0.0
     smoothing: Share = 0.1
-    agreement: NonNegativeFloat = 0.0  # of two passes with other dropout (R-Drop); 5 for small corpora
+    agreement: NonNegativeFloat = (
+        0.0  # of two passes with other dropout (R-Drop); 5 for small corpora
+    )
     clip: PositiveFloat = 1.0
     accumulate: PositiveInt = 1
     precision: Literal["float32", "bfloat16"] = "float32"
@@ -71,6 +81,25 @@ class RunSettings(Settings):
     batch: BatchSettings = BatchSettings()
     train: TrainSettings = TrainSettings()
     decode: DecodeSettings = DecodeSettings()
+
+    @model_validator(mode="after")
+    def _packs(self) -> RunSettings:
+        """Packed rows need parts that ask no more than where a sequence begins."""
+        parts = self.model.encoder, self.model.reader
+        if self.batch.packed and not (self.task == "translate" and all(map(_is_packable, parts))):
+            raise ValueError(
+                "batch.packed needs task = 'translate' and Transformers on both sides, with positions "
+                "at the input or rotary, and any score but location; leave batch.packed = false"
+            )
+        return self
+
+
+def _is_packable(part: Settings | None) -> bool:
+    return (
+        isinstance(part, TransformerSettings)
+        and part.score != "location"
+        and (part.position_at == "input" or part.position in ("none", "rotary", "alibi"))
+    )
 
 
 # Settings a run may change when it goes on: they touch how long and how often, never what is learned.
