@@ -111,7 +111,7 @@ def page(chromium, address, theme):
     faults = watched(one, address)
     yield one
     context.close()
-    assert faults == []
+    assert not faults, faults
 
 
 def watched(page, *places):
