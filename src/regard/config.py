@@ -15,6 +15,7 @@ from regard.errors import UsageError, nearest
 S = TypeVar("S", bound="Settings")
 
 LARGEST = 1 << 20  # bytes of a settings file
+LARGEST_BITS = 64  # of a whole number
 MOST_FAULTS = 8  # told at once
 
 
@@ -26,6 +27,8 @@ class Settings(BaseModel):
 
 def parse(kind: type[S], tree: Mapping[str, Any], where: str = "settings") -> S:
     """Turn a nested dict into settings; every fault is listed with its dotted path."""
+    if _has_huge_number(tree):  # it could not even be shown
+        raise UsageError("a whole number needs more than 64 bits", where=where)
     try:
         return kind.model_validate(dict(tree))
     except ValidationError as fault:
@@ -129,6 +132,21 @@ def _literal(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_key(k)} = {_literal(v)}" for k, v in value.items()) + "}"
     return str(value)
+
+
+def _has_huge_number(tree: Any) -> bool:
+    """Level by level, so that no depth runs out of stack."""
+    level = [tree]
+    while level:
+        if any(isinstance(node, int) and node.bit_length() > LARGEST_BITS for node in level):
+            return True
+        below = (
+            node.values() if isinstance(node, Mapping) else node
+            for node in level
+            if isinstance(node, (Mapping, list, tuple))
+        )
+        level = [child for children in below for child in children]
+    return False
 
 
 def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:

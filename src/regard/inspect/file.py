@@ -66,7 +66,7 @@ def read(path: Path) -> tuple[Document, list[dict[str, np.ndarray]]]:
                 raise
             refuse("this trace is damaged: it points outside itself", where)
         except _DAMAGE as fault:
-            refuse(f"this trace is damaged: {fault}", where)
+            refuse(f"this trace is damaged: {str(fault)[:200]}", where)
 
 
 def _read(archive: zipfile.ZipFile, where: str) -> tuple[Document, list[dict[str, np.ndarray]]]:
