@@ -2,8 +2,8 @@
 
     python bench/train.py --data pairs.tsv --out train.json
 
-Only real target tokens count. The floor is the rate of a large matrix product, measured in the same run. Ours is
-the training loop of the package (packed batches from a memory-mapped store, compiled, clipped, fused AdamW);
+Only real target tokens count. The floor is the rate of a large matrix product, measured in the same run. Ours
+is the training loop of the package (packed batches from a memory-mapped store, compiled, clipped, fused AdamW);
 peers get padded batches of the same number of places, formed by length, compiled, with the same optimiser.
 """
 
@@ -39,6 +39,7 @@ from regard.train.update import apply
 from regard.train.world import World
 
 PAD, BEGIN = 0, 1
+COMPILE: dict = {}  # what `--compile` adds for ours
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -132,7 +133,7 @@ def ours(size: Size, pairs, places: int, steps: int, longest: int, profile: Path
         kept = store.write(Path(folder) / "rows", rows, {"source": np.uint16, "target": np.uint16})
         batch = BatchSettings(tokens=places, max_length=longest, packed=True)
         feed = Feed(task, kept, batch, 1, world)
-        learner = torch.compile(Learner(task, model, 0.1), dynamic=False)
+        learner = torch.compile(Learner(task, model, 0.1), dynamic=False, **COMPILE)
         learned = Learned(model, train)
         stepper = Stepper(learner, train, 1, world, feed.make)
         turns = feed.turns(Position(), 1, 4)
@@ -337,7 +338,16 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="*", default=["base", "big"], choices=list(SIZES))
     parser.add_argument("--full", type=int, default=6_000, help="rows of 64 tokens")
     parser.add_argument("--out", type=Path)
+    parser.add_argument(
+        "--compile",
+        choices=["tuned", "graphs"],
+        help="ours: try more block sizes, or record the step",
+    )
     given = parser.parse_args()
+    if given.compile == "tuned":
+        COMPILE["options"] = {"coordinate_descent_tuning": True}
+    elif given.compile == "graphs":
+        COMPILE["mode"] = "reduce-overhead"
     floor = matrix_rate(DEVICE, torch.bfloat16)
     texts = {"full": full_rows(given.full, 64, given.vocabulary)}
     if given.data:
