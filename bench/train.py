@@ -2,9 +2,10 @@
 
     python bench/train.py --data pairs.tsv --out train.json
 
-Only real target tokens count. The floor is the rate of a large matrix product, measured in the same run. Ours
-is the training loop of the package (packed batches from a memory-mapped store, compiled, clipped, fused AdamW);
-peers get padded batches of the same number of places, formed by length, compiled, with the same optimiser.
+Only real target tokens count. The floor is the rate of a large matrix product, measured in the same run.
+Ours is the training loop of the package (packed batches from a memory-mapped store, compiled, clipped, fused
+AdamW); peers get padded batches of the same number of places, formed by length, compiled, with the same
+optimiser.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import tempfile
 import time
 import traceback
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -75,16 +78,9 @@ def read_pairs(
     """Ids of both sides from a text of two columns, through a tokenizer learned on it; kept beside it."""
     kept = path.with_suffix(f".{vocabulary}.npz")
     if not kept.exists():
-        opened = (
-            lzma.open(path, "rt", encoding="utf-8")
-            if path.suffix == ".xz"
-            else path.open(encoding="utf-8")
-        )
-        with opened as lines:
-            rows = [
-                line.rstrip("\n").split("\t")[:2]
-                for _, line in zip(range(most), lines, strict=False)
-            ]
+        opener = lzma.open if path.suffix == ".xz" else open
+        with opener(path, "rt", encoding="utf-8") as lines:
+            rows = [line.rstrip("\n").split("\t")[:2] for line in islice(lines, most)]
         codec = Codec.train(
             (side for row in rows for side in row), TextSettings(vocabulary=vocabulary)
         )
@@ -285,7 +281,7 @@ class Marian(nn.Module):
                 decoder_start_token_id=BEGIN,
                 max_position_embeddings=512,
                 use_cache=False,
-            )  # fmt: skip
+            )
         )
 
     def forward(self, source, inputs, targets):
@@ -379,12 +375,12 @@ def main() -> None:
         for text_name, pairs in texts.items():
             longest = 64 if text_name == "full" else 256
             works = {
-                "ours": lambda: ours(size, pairs, given.places, given.steps, longest, given.profile)
+                "ours": partial(
+                    ours, size, pairs, given.places, given.steps, longest, given.profile
+                ),
+                "peer-torch": partial(peer, Plain, size, pairs, given.places, given.steps),
+                "peer-marian": partial(peer, Marian, size, pairs, given.places, given.steps),
             }
-            for peer_name, kind in (("torch", Plain), ("marian", Marian)):
-                works[f"peer-{peer_name}"] = lambda kind=kind: peer(
-                    kind, size, pairs, given.places, given.steps
-                )
             for who, work in works.items():
                 name = f"{who}-{size_name}-{text_name}"
                 if given.only and name not in given.only:

@@ -7,6 +7,7 @@ gradients. Kernels made for long rows would spend most of their time on places t
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -122,12 +123,12 @@ def _gradients_shapes(
     return of_query, of_key, of_value
 
 
-def _remember(ctx, inputs, output) -> None:  # type: ignore[no-untyped-def]
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     query, key, value, query_starts, key_starts, ctx.causal, ctx.scale = inputs
     ctx.save_for_backward(query, key, value, *output, query_starts, key_starts)
 
 
-def _backward(ctx, gradient, _of_log_sums):  # type: ignore[no-untyped-def]
+def _backward(ctx: Any, gradient: Tensor, _of_log_sums: Tensor) -> tuple[Tensor | None, ...]:
     query, key, value, context, log_sums, query_starts, key_starts = ctx.saved_tensors
     found = _gradients(
         gradient.contiguous(),
