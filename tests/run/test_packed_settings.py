@@ -15,7 +15,13 @@ def made(part: dict, task: str = "translate") -> RunSettings:
 
 @pytest.mark.parametrize(
     "change",
-    [{}, {"position": "rotary"}, {"position": "alibi"}, {"position": "learned"}, {"score": "general"}],
+    [
+        {},
+        {"position": "rotary"},
+        {"position": "alibi"},
+        {"position": "learned"},
+        {"score": "general"},
+    ],
 )
 def test_transformers_pack(change):
     assert made(PART | change).batch.packed
