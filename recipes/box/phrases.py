@@ -80,7 +80,7 @@ def main() -> None:
         found = rows(path, phrases=name == "train")
         if name == "train":
             found = [*dict.fromkeys(found), *rows(path, phrases=False)]
-            random.Random(SEED).shuffle(found)
+        random.Random(SEED).shuffle(found)  # the trees come good ones first
         text = "".join(f"{line}\t{label}\n" for line, label in found)
         (options.out / f"{name}.tsv").write_text(text, "utf-8")
         print(f"{name}: {len(found):,} lines")
