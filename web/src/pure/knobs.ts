@@ -144,7 +144,7 @@ const SIZES: Readonly<Record<string, readonly Size[]>> = {
   ],
   "painted-masks": [
     {
-      name: "words",
+      name: "number of words",
       max: 16,
       of: [
         ["words", 1],

@@ -190,6 +190,7 @@ export function headTitle(site: Site, head: Head): string {
 
 /** What a file says about where it comes from. */
 export function notesOf(run: string, trace: Trace): string[] {
-  const answer = trace.answer.text ? ` It answers: ${isolated(visible(trace.answer.text))}` : "";
-  return [`${run} reads: ${isolated(visible(trace.question))}${answer}`];
+  const quote = (text: string): string => `“${isolated(visible(text))}”`;
+  const answer = trace.answer.text ? ` and answers ${quote(trace.answer.text)}` : "";
+  return [`${run} reads ${quote(trace.question)}${answer}.`];
 }
