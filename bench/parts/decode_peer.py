@@ -37,7 +37,7 @@ def ours(name: str, folder: str) -> Decode:
     from regard.decode import DecodeSettings, search
     from regard.models import ModelSettings, Sizes, build
     from regard.models.lean import lean
-    from regard.run import weights
+    from regard.run.load import outline
 
     side = {
         "kind": "transformer",
@@ -52,9 +52,8 @@ def ours(name: str, folder: str) -> Decode:
     if kind == "int8":
         path = Path(folder) / "int8.safetensors"
         elsewhere("write", str(path))
-        with torch.device("meta"):
-            outline = build(settings, sizes)
-        made = lean(outline, "int8", weights.read(path))
+        model_outline, state = outline(path, settings, sizes)
+        made = lean(model_outline, "int8", state)
     else:
         torch.manual_seed(1)
         made = build(settings, sizes).eval()

@@ -120,8 +120,8 @@ def _predicted(
 ) -> tuple[list[str], list[Metric]]:
     """A run's answers; of a language model, also how much the test surprised it.
 
-    `place` is the device and the weights there; `to` is the language that was asked for, and the ending of the
-    test's last file: that will do for a model that knows it, where no question has a tag.
+    `place` is the device and the weights there; `to` is the language that was asked for, and the ending of
+    the test's last file: that will do for a model that knows it, where no question has a tag.
     """
     from regard.cli.bar import bar
     from regard.data.example import Line

@@ -82,8 +82,11 @@ def _wide(name: str, tensor: Tensor, scale: Tensor | None, where: str) -> Tensor
                 where,
                 "take the weights from another copy",
             )
-        return from_rows(tensor, scale)
-    return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
+    elif tensor.dtype not in (torch.float16, torch.bfloat16):
+        return tensor
+    if tensor.is_meta:  # to multiply without memory torch loads more than most models are
+        return torch.empty(tensor.shape, dtype=torch.float32, device="meta")
+    return from_rows(tensor, scale) if _is_whole(tensor) and scale is not None else tensor.float()
 
 
 def _is_whole(tensor: Tensor | None) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, final
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from regard import box
@@ -34,6 +34,14 @@ _AXES = ("width", "heads", "key_width", "value_width", "feedforward")
 _LONGEST_WORDS = 2_000
 _SNIFF = 512
 _CPU = torch.device("cpu")
+_SMALL = 1 << 16  # numbers that may be touched
+_DRAWS = (
+    Tensor.uniform_,
+    Tensor.normal_,
+    nn.init.uniform_,
+    nn.init.normal_,
+    nn.init.kaiming_uniform_,
+)
 
 
 @contextlib.contextmanager
@@ -86,21 +94,18 @@ def read_bounded(path: Path, kind: str, longest: int) -> bytes:
 
 def load(path: Path, settings: ModelSettings, sizes: Sizes, device: torch.device) -> Model:
     """The model that the settings describe, with the weights of this file."""
-    _, state = outline(path, settings, sizes, device)
-    found = widened(state, str(path))
-    with torch.random.fork_rng(devices=[]), _Undrawn():
-        model = build(settings, sizes)
-    model.load_state_dict(found)
+    model, state = outline(path, settings, sizes, device)
+    model.load_state_dict(widened(state, str(path)))
     return model.to(device).eval()
 
 
 def outline(
     path: Path, settings: ModelSettings, sizes: Sizes, device: torch.device = _CPU
 ) -> tuple[Model, dict[str, Tensor]]:
-    """The model without memory, and its tensors as they are stored, which fit it."""
+    """The model without its weights, and these as they are stored: they fit."""
     head = weights.read_header(path)
     _refuse_absurd(settings, head, path)
-    model = _without_memory(settings, sizes, path)
+    model = _untouched(settings, sizes, path)
     expected = {
         name: (tuple(value.shape), value.dtype) for name, value in model.state_dict().items()
     }
@@ -115,7 +120,11 @@ def outline(
 
 @final
 class _Undrawn(TorchFunctionMode):
-    """Large tensors begin as zeros, not drawn by chance: where weights follow at once, that is enough."""
+    """Large tensors are neither drawn by chance nor even touched: what is not touched takes no memory.
+
+    Torch can also build on no device at all, but loads an algebra system for it, which is larger than many
+    models.
+    """
 
     def __torch_function__(
         self,
@@ -124,9 +133,13 @@ class _Undrawn(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        if func in (Tensor.uniform_, Tensor.normal_):
-            return args[0].zero_()
-        return func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        if func in _DRAWS:
+            tensor: Tensor = args[0] if args else kwargs["tensor"]
+            if tensor.numel() <= _SMALL:
+                tensor.detach().zero_()
+            return tensor
+        return (torch.zeros if func is torch.randn else func)(*args, **kwargs)
 
 
 def _refuse_absurd(settings: ModelSettings, head: Header, path: Path) -> None:
@@ -145,10 +158,10 @@ def _refuse_absurd(settings: ModelSettings, head: Header, path: Path) -> None:
                 )
 
 
-def _without_memory(settings: ModelSettings, sizes: Sizes, path: Path) -> Model:
-    """The model where tensors have a shape but no memory."""
+def _untouched(settings: ModelSettings, sizes: Sizes, path: Path) -> Model:
+    """The model with tensors whose memory is promised, but not taken before weights are put there."""
     try:
-        with torch.device("meta"):
+        with torch.random.fork_rng(devices=[]), _Undrawn():
             return build(settings, sizes)
     except (UsageError, RuntimeError, OverflowError, TypeError) as fault:
         what = fault.what if isinstance(fault, UsageError) else str(fault)

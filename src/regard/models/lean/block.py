@@ -79,7 +79,7 @@ class Reading:
     heads: int
     width: int  # of one head
 
-    def close(self, context: Rows, states: Rows) -> Rows:
+    def close(self, context: Float[Tensor, "rows columns"], states: Rows) -> Rows:
         """What was read, added to the states."""
         return self.residual.close(self.out.onto(context, states))
 

@@ -122,9 +122,9 @@ class LeanDecoder(Decoder[LeanState]):
                 if block.cross is not None:
                     states = _look_up(block.cross, states, state, number)
                 states = block.feed(states)
-            if self.norm is not None:
-                states = self.norm(states)
-        return self.output(states), replace(state, said=said, position=state.position + 1)
+            states = states if self.norm is None else self.norm(states)
+            logits = self.output(states)
+        return logits, replace(state, said=said, position=state.position + 1)
 
     def forward(self, encoded: Encoded, inputs: Inputs) -> Logits:
         """Teacher forcing by steps: for comparison, not for speed."""

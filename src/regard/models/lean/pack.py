@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -30,12 +29,12 @@ _ALONE = 4  # rows of whole numbers that one thread steps by itself
 def lean(
     model: Model,
     weights: LeanWeights = "float32",
-    state: Mapping[str, Tensor] | None = None,
+    state: dict[str, Tensor] | None = None,
 ) -> Model | None:
     """The model with every standard Transformer in it made lean; None if there is none.
 
-    `state` has the tensors by name, as floats or whole numbers with scales; then the model may be an
-    outline without memory. Readers that are not Transformers are taken over as they are.
+    `state` has the tensors by name, as floats or whole numbers with scales, and is emptied as they are
+    packed; then the model's own tensors are not looked at. Readers that are no Transformers stay as they are.
     """
     packing = _Packing(model.state_dict() if state is None else state, weights)
     encoder, reader = model.encoder, model.reader
@@ -85,8 +84,12 @@ def _is_plain(heads: Heads) -> bool:
 class _Packing:
     """Tensors by their path in the model, and the form they shall take."""
 
-    state: Mapping[str, Tensor]
+    state: dict[str, Tensor]
     weights: LeanWeights
+
+    def taken(self, name: str) -> tuple[Tensor, Tensor | None]:
+        """A tensor and, if it is of whole numbers, its scales; nobody else keeps them."""
+        return self.state.pop(name).detach(), self.state.pop(name + SCALE, None)
 
     def encoder(self, side: TransformerEncoder) -> LeanEncoder:
         blocks = []
@@ -167,7 +170,7 @@ class _Packing:
 
     def table(self, path: str, embedding: Embedding) -> Table:
         name = f"{path}.table.weight"
-        rows, scale = self.state[name].detach(), self.state.get(name + SCALE)
+        rows, scale = self.taken(name)
         if self.weights == "int8" and scale is None:
             rows, scale = to_rows(rows)
         elif self.weights == "float32" and scale is not None:
@@ -190,13 +193,14 @@ class _Packing:
 
     def product(self, *paths: str, first: float = 1.0, few: bool = False) -> Product:
         """One product of several maps of the same input; the first one's result is scaled."""
-        parts = [self.state[f"{path}.weight"].detach() for path in paths]
-        scales = [self.state.get(f"{path}.weight{SCALE}") for path in paths]
-        biases = [self.state.get(f"{path}.bias") for path in paths]
+        taken = [self.taken(f"{path}.weight") for path in paths]
+        parts, scales = [part for part, _ in taken], [scale for _, scale in taken]
+        biases = [self.state.pop(f"{path}.bias", None) for path in paths]
         bias = None
         if biases[0] is not None:
             bias = torch.cat([b.detach().float() for b in biases if b is not None])
             bias[: len(parts[0])] *= first
+        del taken
         weights, scale = self._joined(parts, scales, first)
         return product(weights, scale, bias, self.weights, few=few)
 
@@ -221,5 +225,5 @@ class _Packing:
 
     def floats(self, name: str) -> Tensor:
         """A vector, or a small table, as floats."""
-        tensor, scale = self.state[name].detach(), self.state.get(name + SCALE)
+        tensor, scale = self.taken(name)
         return tensor.float() if scale is None else from_rows(tensor, scale)

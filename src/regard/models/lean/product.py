@@ -22,7 +22,7 @@ Rows = Float[Tensor, "rows inputs"]
 Products = Float[Tensor, "rows outputs"]
 
 _TINY = 1e-30  # a row of zeros has this scale
-_FEW = 16  # up to so many rows are few
+_FEW = 64  # up to so many rows are few
 _ROWS = 32  # float32 weights are laid out for about so many rows
 
 
