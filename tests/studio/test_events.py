@@ -114,6 +114,25 @@ def test_a_demo_that_fails_says_why(tmp_path):
     asyncio.run(inside())
 
 
+def test_a_demo_that_does_not_leave_is_ended_and_waited_for(tmp_path, monkeypatch):
+    """It hears no polite word; when `stop` returns, it is gone."""
+    deaf = tmp_path / "deaf"
+    deaf.write_text("#!/bin/sh\ntrap '' TERM\necho '{}'\nexec sleep 60\n")
+    deaf.chmod(0o755)
+    monkeypatch.setattr("regard.studio.demo.sys.executable", str(deaf))
+    monkeypatch.setattr("regard.studio.demo.PATIENCE", 0.5)
+
+    async def inside():
+        demo = Demo("demo", tmp_path / "demo", Broadcast(2))
+        await demo.start()
+        await asyncio.sleep(0.2)
+        await demo.stop()
+        assert demo._process.returncode == -9
+        assert demo.state == "failed"
+
+    asyncio.run(inside())
+
+
 @pytest.mark.slow
 def test_the_demo_learns_and_tells(tmp_path):
     async def inside():

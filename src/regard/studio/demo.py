@@ -68,6 +68,10 @@ class Demo:
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
+            with contextlib.suppress(
+                TimeoutError
+            ):  # its end is heard while there is a loop to hear it
+                await asyncio.wait_for(asyncio.shield(telling), PATIENCE)
 
     async def _tell(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
