@@ -77,4 +77,7 @@ it("Python gets a text that Python reads", () => {
   expect(tracePython("demo", selection)).toContain(
     'regard.trace("runs/demo", "x", beam=2, prefix=["▁le"])',
   );
+  expect(tracePython("demo", { ...selection, to: "fr" })).toContain(
+    'regard.trace("runs/demo", "x", beam=2, to="fr", prefix=["▁le"])',
+  );
 });
