@@ -9,6 +9,7 @@ from regard.errors import UsageError
 class Small(Settings):
     width: int = 1
     depth: int = 1
+    share: float = 0.5
 
 
 def refused(path) -> str:
@@ -27,6 +28,8 @@ def refused(path) -> str:
         ("width = " + "[" * 5000, "this is not TOML: "),
         ("width = 1\n" + "# a long comment\n" * LARGEST, "settings have at most 1,048,576 bytes"),
         ("width", "this is not TOML: "),
+        ("share = nan", "share: Input should be a finite number, not nan"),
+        ("share = -inf", "share: Input should be a finite number, not -inf"),
         ("width = 'x' \udcff", "this is not TOML: "),
     ],
 )
@@ -47,7 +50,7 @@ def test_one_list_of_choices_is_enough_and_so_are_eight_faults(tmp_path):
     path.write_text("".join(f"number{n} = {n}\n" for n in range(11)), "utf-8")
     first, *others = refused(path).split("; ")
     assert first == "number0: no such setting"
-    assert others[0] == "choose one of: depth, width"
+    assert others[0] == "choose one of: depth, share, width"
     assert others[1:] == [*(f"number{n}: no such setting" for n in range(1, 8)), "and 3 more"]
 
 

@@ -22,7 +22,9 @@ MOST_FAULTS = 8  # told at once
 class Settings(BaseModel):
     """A frozen group of settings: values that print themselves, compare, and refuse unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", protected_namespaces=(), allow_inf_nan=False
+    )
 
 
 def parse(kind: type[S], tree: Mapping[str, Any], where: str = "settings") -> S:
