@@ -63,8 +63,9 @@ export function difference(one: Matrix, other: Matrix): Matrix | null {
 export function reach(values: ArrayLike<number>): number {
   let largest = 0;
   for (let place = 0; place < values.length; place++) {
-    const size = Math.abs(values[place]!);
-    if (Number.isFinite(size) && size > largest) largest = size;
+    const value = values[place]!;
+    const size = value < 0 ? -value : value;
+    if (size > largest && size < Infinity) largest = size;
   }
   return largest;
 }
