@@ -1,6 +1,6 @@
 """Put a trained run into the box: packed, looked at, scored on the project's own test, with its card.
 
-    python recipes/box/shelve.py RUN NAME [--weights int8] [--scores scores.json ...]
+    python recipes/box/shelve.py RUN NAME [--weights int8] [--scores [TEST=]scores.json ...]
 
 What no program can know stands in `cards/NAME.toml`: title, licence, sources, limits, the command. What one
 can is worked out here: how many numbers the model has, which attention reads as an alignment, and its scores
@@ -54,11 +54,13 @@ def small_scores(predictor: Predictor, directions: tuple[str, ...]) -> Iterator[
             )
 
 
-def other_scores(path: Path) -> Iterator[Score]:
-    found = json.loads(path.read_text("utf-8"))
+def other_scores(given: str) -> Iterator[Score]:
+    """What another program measured; `NAME=FILE` says what the test is called."""
+    name, _, path = given.rpartition("=")
+    found = json.loads(Path(path).read_text("utf-8"))
     for row in found.get("scores") or found["metrics"]:
         yield Score(
-            test=row.get("test") or found["test"],
+            test=name or row.get("test") or found["test"],
             direction=row.get("direction", ""),
             metric=row["name"],
             value=round(row["value"], 2),
@@ -94,7 +96,7 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("name")
     parser.add_argument("--weights", default="int8", choices=("int8", "float16", "float32"))
-    parser.add_argument("--scores", type=Path, nargs="*", default=[])
+    parser.add_argument("--scores", nargs="*", default=[], help="FILE or NAME=FILE")
     parser.add_argument("--look", help="SITE or SITE:HEAD,HEAD in place of the best one found")
     parser.add_argument("--date", default=datetime.date.today().isoformat())
     parser.add_argument("--place", type=Path, default=box.PLACE)

@@ -126,10 +126,12 @@ class TestMeant:
         monkeypatch.setattr(regard.box, "PLACE", tmp_path)
         with pytest.raises(RegardError, match="there is no such run"):
             meant(["some text"], None, "translate")
-        with pytest.raises(RegardError, match="there is no model to translate with in the box"):
+        with pytest.raises(RegardError, match="the box has no model for the task 'translate'"):
             meant([], None, "translate")
         with pytest.raises(RegardError, match="there is no such run"):
             meant(["some text"], None, "")
+        with pytest.raises(RegardError, match="which model"):
+            meant([], None, "")
 
 
 class TestRefusals:

@@ -123,5 +123,5 @@ class TestCards:
     def test_names_that_are_not_there(self):
         with pytest.raises(UsageError, match="there is no model 'nobody' in the box"):
             box.folder("nobody")
-        with pytest.raises(UsageError, match="there is no model to paint with in the box"):
+        with pytest.raises(UsageError, match="the box has no model for the task 'paint'"):
             box.first("paint")

@@ -52,6 +52,7 @@ def test_no_browser_where_none_is_wanted_or_nothing_can_show_it(
 def test_without_a_run_it_shows_those_of_this_folder(run, tmp_path, tell, started, monkeypatch):
     (tmp_path / "runs").mkdir()
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("regard.box.PLACE", tmp_path / "empty")
     _, _, err = tell("studio")
     assert "nothing trained yet" in err
     run.rename(tmp_path / "runs" / "mine")

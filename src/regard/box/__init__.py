@@ -35,13 +35,12 @@ def card(name: str) -> Card:
 
 
 def first(task: str) -> str:
-    """The model to take for a task when none is named; "" asks for any, translators before others."""
-    cards = sorted((card(name) for name in names()), key=lambda one: one.task != "translate")
-    for one in cards:
-        if task in ("", one.task):
-            return one.name
+    """The model to take for a task when none is named."""
+    for name in names():
+        if card(name).task == task:
+            return name
     raise UsageError(
-        f"there is no model to {task} with in the box" if task else "the box is empty",
+        f"the box has no model for the task '{task}'" if task else "which model?",
         where="regard models",
         remedy="name a run that `regard train` made",
     )
