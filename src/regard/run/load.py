@@ -130,16 +130,16 @@ class _Undrawn(TorchFunctionMode):
         self,
         func: Callable[..., Any],
         types: Iterable[type],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
+        given: tuple[Any, ...] = (),
+        named: dict[str, Any] | None = None,
     ) -> Any:
-        kwargs = kwargs or {}
+        named = named or {}
         if func in _DRAWS:
-            tensor: Tensor = args[0] if args else kwargs["tensor"]
+            tensor: Tensor = given[0] if given else named["tensor"]
             if tensor.numel() <= _SMALL:
                 tensor.detach().zero_()
             return tensor
-        return (torch.zeros if func is torch.randn else func)(*args, **kwargs)
+        return (torch.zeros if func is torch.randn else func)(*given, **named)
 
 
 def _refuse_absurd(settings: ModelSettings, head: Header, path: Path) -> None:

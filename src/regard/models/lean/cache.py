@@ -15,7 +15,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-ROOM = 16  # symbols there is room for to begin with
+ROOM = 16  # symbols that there is always room for
+PROMISED = 128
 HIDDEN = (
     -1e30
 )  # added to the score of what may not be seen; where all is hidden, all is alike, not NaN
@@ -36,9 +37,13 @@ class Entries:
     filled: int = 0
 
     @classmethod
-    def none(cls, rows: int, heads: Iterable[tuple[int, int]]) -> Entries:
-        """Before the first symbol; each layer has its number of heads and their width."""
-        return cls(tuple(torch.empty(2, rows, count, ROOM, width) for count, width in heads))
+    def none(cls, rows: int, heads: Iterable[tuple[int, int]], capacity: int = ROOM) -> Entries:
+        """Before the first symbol; each layer has its number of heads and their width.
+
+        Room for some of the `capacity` is promised now: what is never written to takes no memory.
+        """
+        room = max(ROOM, min(capacity, PROMISED))
+        return cls(tuple(torch.empty(2, rows, count, room, width) for count, width in heads))
 
     @property
     def slots(self) -> int:

@@ -84,10 +84,11 @@ class LeanDecoder(Decoder[LeanState]):
         self.begin, self.end = begin, end
         self.anchor = anchor()
 
-    def start(self, encoded: Encoded, capacity: int) -> LeanState:  # noqa: ARG002
+    def start(self, encoded: Encoded, capacity: int) -> LeanState:
         """Nothing said; keys and values of the source are worked out here, once for all slots."""
         rows = len(encoded.states)
-        said = Entries.none(rows, [(b.attention.heads, b.attention.width) for b in self.blocks])
+        heads = [(block.attention.heads, block.attention.width) for block in self.blocks]
+        said = Entries.none(rows, heads, capacity)
         if self.source is None:
             return LeanState(said, (), None, rows)
         length = encoded.states.shape[1]
