@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.decode.rank import best
+from regard.decode.rank import best, best_continuations
 
 FEW = st.sampled_from(
     [0.0, -0.0, 1.0, -1.0, -2.5, 1e-40, -1e-40, float("-inf"), float("inf"), 3e38]
@@ -30,3 +30,27 @@ def test_rows_are_ranked_apart():
 
 def test_more_than_there_are_is_all_there_are():
     assert best(torch.zeros(2, 3), 7)[1].tolist() == [[0, 1, 2], [0, 1, 2]]
+
+
+@given(
+    rows=st.integers(1, 4),
+    slots=st.integers(1, 5),
+    vocabulary=st.integers(1, 9),
+    levels=st.integers(1, 30),
+    seed=st.integers(0, 999),
+)
+def test_the_short_way_to_the_best_continuations_is_the_long_way_or_says_so(
+    rows, slots, vocabulary, levels, seed
+):
+    """Few levels make ties; where a tie could matter the short way gives up."""
+    chance = torch.Generator().manual_seed(seed)
+    found = -torch.randint(0, levels, (rows * slots, vocabulary), generator=chance).float()
+    totals = -torch.randint(0, levels, (rows, slots), generator=chance).float()
+    short = best_continuations(found, totals)
+    sums = (totals.unsqueeze(-1) + found.view(rows, slots, vocabulary)).flatten(1)
+    values, index = best(sums, slots)
+    if short is not None:
+        assert torch.equal(short[0], values)
+        assert torch.equal(short[1], index)
+    found[0, 0] = torch.nan
+    assert best_continuations(found, totals) is None

@@ -43,7 +43,7 @@ def close(found, expected, tolerance=2e-5):
     return float((found - expected).abs().max()) <= tolerance * (1 + float(expected.abs().max()))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 99),
     norm=st.sampled_from(["pre", "post"]),
@@ -195,7 +195,7 @@ def test_pruned_heads_are_gone_from_the_lean_form():
         assert close(made(source, lengths, inputs), expected)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     rows=st.integers(1, 40),
     columns=st.integers(1, 67),

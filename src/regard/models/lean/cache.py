@@ -17,11 +17,10 @@ from torch import Tensor
 
 ROOM = 16  # symbols that there is always room for
 PROMISED = 128
-HIDDEN = (
-    -1e30
-)  # added to the score of what may not be seen; where all is hidden, all is alike, not NaN
+# Added to the score of what may not be seen; where all is hidden, all is alike, not NaN.
+HIDDEN = -1e30
 
-Layer = Float[Tensor, "two rows heads _ width"]
+Layer = Float[Tensor, "two rows _ _ _"]
 
 
 @final
