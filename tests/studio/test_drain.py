@@ -73,18 +73,12 @@ class Clients:
                     pass
             self.heard.append((began, stream.status_code))
 
-    def read_slowly(self):
+    def read_slowly(self, path):
         """A large answer that waits in the line while its reader sleeps."""
-        text = " ".join("abcdefgh" * 40)
-        asked = httpx.post(
-            f"{self.one.url}/api/trace", json={"run": "rnn", "text": text}, timeout=120
-        )
         began = time.monotonic()
-        with httpx.Client(timeout=120) as client:
-            path = f"{self.one.url}/api/trace/{asked.json()['id']}/export.json"
-            with client.stream("GET", path) as stream:
-                time.sleep(1.5)
-                json.loads(b"".join(stream.iter_bytes()))
+        with httpx.Client(timeout=120) as client, client.stream("GET", path) as stream:
+            time.sleep(1.5)
+            json.loads(b"".join(stream.iter_bytes()))
         self.heard.append((began, stream.status_code))
 
     def done(self):
@@ -127,9 +121,12 @@ def listeners(clients):
 
 
 def slow_reader(clients):
-    clients.ask()
-    clients.at_once(clients.read_slowly)
-    time.sleep(0.8)
+    text = " ".join("abcdefgh" * 40)
+    asked = {"run": "rnn", "text": text}
+    name = httpx.post(f"{clients.one.url}/api/trace", json=asked, timeout=120).json()["id"]
+    path = f"{clients.one.url}/api/trace/{name}/export.json"
+    clients.at_once(clients.read_slowly, path=path)
+    time.sleep(1.2)
 
 
 def training(clients):
