@@ -98,16 +98,20 @@ class TestSizes:
         [
             ("width = 12", f"width = {10**12}", "model.encoder.width"),
             ("layers = 1", f"layers = {10**9}", "model.encoder.layers"),
-            ("width = 12", f"width = {10**60}", "model.encoder.width"),
+            ("width = 12", f"width = {10**18}", "model.encoder.width"),
         ],
     )
     def test_absurd_numbers(self, run, old, new, path):
         change(run, old, new)
         assert refused(run).what.startswith(f"{path} is 1")
 
+    def test_numbers_that_no_machine_holds(self, run):
+        change(run, "width = 12", f"width = {10**60}")
+        assert refused(run).what == "a whole number needs more than 64 bits"
+
     def test_absurd_positions(self, folder, tmp_path):
         run = shutil.copytree(folder("learned"), tmp_path / "learned")
-        change(run, "max_length = 19", f"max_length = {10**40}")
+        change(run, "max_length = 19", f"max_length = {10**18}")
         assert refused(run).what.startswith("no model can be built from these settings")
 
     def test_heads_that_do_not_divide(self, folder, tmp_path):
