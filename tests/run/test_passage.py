@@ -43,7 +43,9 @@ def test_gaps_stay_as_they_are():
 
 
 @given(
-    st.lists(st.sampled_from(["😀", "%s", "{x}", "Ж", " the ", " cat. ", " a ", "\n"]), max_size=30),
+    st.lists(
+        st.sampled_from(["😀", "%s", "{x}", "Ж", " the ", " cat. ", " a ", "\n"]), max_size=30
+    ),
     st.sampled_from(["", "x", "<keep0>", "<keep3> <keep0> <keep0>", ">>en<<"]),
 )
 @settings(max_examples=60, deadline=None)
