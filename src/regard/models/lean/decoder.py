@@ -87,8 +87,8 @@ class LeanDecoder(Decoder[LeanState]):
     def start(self, encoded: Encoded, capacity: int) -> LeanState:
         """Nothing said; keys and values of the source are worked out here, once for all slots."""
         rows = len(encoded.states)
-        heads = [(block.attention.heads, block.attention.width) for block in self.blocks]
-        said = Entries.none(rows, heads, capacity)
+        sizes = [(block.attention.heads, block.attention.width) for block in self.blocks]
+        said = Entries.none(rows, sizes, capacity)
         if self.source is None:
             return LeanState(said, (), None, rows)
         length = encoded.states.shape[1]
