@@ -1,5 +1,7 @@
 """Symbols: whole wherever they are typed, one id each, and nothing else becomes one."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,8 +58,10 @@ def test_any_string_returns(codecs, kind, written):
 @given(written=mixed)
 def test_symbols_are_counted_as_they_are_typed(codecs, kind, written):
     ids = codecs[kind].encode(written)
+    # Where two overlap, as in `>>de<<keep0>`, the first has what both want.
+    found = re.findall("|".join(map(re.escape, SYMBOLS)), written)
     for number, symbol in enumerate(SYMBOLS):
-        assert ids.count(FIRST[kind] + number) == written.count(symbol)
+        assert ids.count(FIRST[kind] + number) == found.count(symbol)
 
 
 @pytest.mark.parametrize("kind", KINDS)

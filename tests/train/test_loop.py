@@ -4,6 +4,7 @@ import base64
 import json
 import math
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -272,7 +273,7 @@ def test_a_loss_that_is_not_finite_is_skipped_though_its_gradient_is(tmp_path, m
 
     def spoil(self, step, batches, stop):
         summed = original(self, step, batches, stop)
-        return type(summed)(math.inf, summed.count, summed.stop) if step == 2 else summed
+        return replace(summed, loss=torch.tensor(math.inf)) if step == 2 else summed
 
     monkeypatch.setattr(Stepper, "_gradients", spoil)
     trained(tmp_path / "run", tiny(tmp_path))
@@ -304,10 +305,10 @@ def test_a_spike_is_told_with_its_rows_and_may_be_rewound(tmp_path, monkeypatch)
     monkeypatch.setattr(Guard, "spike", lambda self, loss: len(weights) == 0)
     original = Trainer._spikes
 
-    def spikes(self, step, loss, turn):
-        if step != 8:
+    def spikes(self, taken, loss):
+        if taken.step != 8:
             return
-        original(self, step, loss, turn)
+        original(self, taken, loss)
         weights.update({name: t.clone() for name, t in self.model.state_dict().items()})
 
     monkeypatch.setattr(Trainer, "_spikes", spikes)

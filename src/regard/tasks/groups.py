@@ -23,7 +23,7 @@ class Group:
 
     members: tuple[int, ...]
     length: int
-    multiple: int = ROWS
+    multiple: int
 
     @property
     def filled(self) -> tuple[int, ...]:
@@ -41,7 +41,7 @@ def groups(lengths: Sequence[int], tokens: int) -> Iterator[Group]:
         size = max(ROWS, tokens // length // ROWS * ROWS)
         members = buckets[length]
         for start in range(0, len(members), size):
-            yield Group(tuple(members[start : start + size]), length)
+            yield Group(tuple(members[start : start + size]), length, ROWS)
 
 
 def crowds(lengths: Sequence[int], tokens: int, most: int) -> Iterator[Group]:

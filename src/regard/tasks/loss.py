@@ -14,7 +14,6 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.layers.spread import is_spread
 from regard.tasks.batch import IGNORE
 
 WHOLE = 1 << 24  # logits up to this many are formed at once
@@ -54,7 +53,7 @@ def summed_loss_of(
 ) -> Float[Tensor, ""]:
     """The same from the states before the output layer."""
     weight: Tensor = output.weight
-    if targets.numel() * len(weight) <= WHOLE or is_spread(weight):
+    if targets.numel() * len(weight) <= WHOLE:
         return summed_loss(output(states), targets, smoothing)
     kind = states.device.type
     if torch.is_autocast_enabled(kind):
