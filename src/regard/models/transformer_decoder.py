@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.attention import Causal, Mask, Memory, Packed, Segments, remember_all
 from regard.layers import DecoderBlock, Embedding, LayerNorm, Stack, narrowed
-from regard.layers.spread import is_spread
+from regard.layers.spread import is_in_pieces
 from regard.models.decoder import Inputs, TokenDecoder
 from regard.models.encoder import Encoded
 
@@ -93,6 +93,6 @@ class TransformerDecoder(TokenDecoder[TransformerState]):
         cross = [block.cross for block in self.blocks if block.cross is not None]
         if not cross:
             return (None,) * len(self.blocks)
-        if is_spread(cross[0].key.weight):
+        if is_in_pieces(cross[0]):
             return tuple(heads.remember(encoded.states, mask) for heads in cross)
         return remember_all(cross, encoded.states, mask)

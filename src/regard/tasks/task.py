@@ -18,7 +18,7 @@ from regard.data.example import Example, TaskName
 from regard.decode import DecodeSettings
 from regard.errors import DataError
 from regard.evaluate import Metric
-from regard.layers.spread import is_spread
+from regard.layers.spread import is_in_pieces
 from regard.models import Model, Sizes, TokenDecoder
 from regard.tasks.batch import IGNORE, Batch
 from regard.tasks.loss import disagreement, summed_loss, summed_loss_of
@@ -118,9 +118,8 @@ class Task(ABC):
     def loss(self, model: Model, batch: Batch, smoothing: float = 0.0) -> Float[Tensor, ""]:
         """Cross-entropy, summed over the targets that count (L71)."""
         reader = model.reader
-        # A model in pieces is whole only while it is called as a whole.
-        in_pieces = isinstance(reader, TokenDecoder) and is_spread(reader.output.weight)
-        if isinstance(reader, TokenDecoder) and batch.inputs is not None and not in_pieces:
+        whole = not is_in_pieces(model)
+        if isinstance(reader, TokenDecoder) and batch.inputs is not None and whole:
             states = model.hidden(batch.source, batch.lengths, batch.inputs, batch.packing)
             return summed_loss_of(states, reader.output, batch.targets, smoothing)
         return summed_loss(self.logits(model, batch), batch.targets, smoothing)
