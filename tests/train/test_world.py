@@ -151,7 +151,7 @@ def test_a_spread_model_learns_saves_and_resumes_as_a_whole_one(tmp_path, kind, 
     whole, again = model_of(tmp_path / "whole"), model_of(tmp_path / "spread")
     assert whole.keys() == again.keys()
     for name, tensor in whole.items():
-        # A key's bias adds the same to all scores of a query: its gradient is rounding, which Adam makes large.
+        # A key's bias adds the same to all scores of a query: its gradient is rounding, made large by Adam.
         if not name.endswith("key.bias"):
             torch.testing.assert_close(again[name], tensor, rtol=0, atol=1e-5)
     assert steps_of(tmp_path / "spread", "valid") == [4, 8, 12]
