@@ -125,9 +125,10 @@ class TestMeant:
     def test_an_empty_box_asks_for_a_run(self, boxed, monkeypatch, tmp_path):
         monkeypatch.setattr(regard.box, "PLACE", tmp_path)
         with pytest.raises(RegardError, match="there is no such run"):
-            meant(["some text"], None, "translate")
-        with pytest.raises(RegardError, match="the box has no model for the task 'translate'"):
-            meant([], None, "translate")
+            meant(["something"], None, "translate")
+        for words in ([], ["some text"]):
+            with pytest.raises(RegardError, match="the box has no model for the task 'translate'"):
+                meant(words, None, "translate")
         with pytest.raises(RegardError, match="there is no such run"):
             meant(["some text"], None, "")
         with pytest.raises(RegardError, match="which model"):

@@ -23,7 +23,7 @@ def meant(words: Sequence[str], model: str | None, task: str) -> tuple[Path, lis
     if first is not None and (_exists(first) or first in box.names()):
         _refuse_text(first)
         return Path(first), list(words[1:])
-    if first is not None and (_is_pathlike(first) or not _in_box(task)):
+    if first is not None and not _is_text(first) and (_is_pathlike(first) or not _in_box(task)):
         raise _no_run(first)
     return Path(box.first(task)), list(words)
 
@@ -43,11 +43,15 @@ def _exists(word: str) -> bool:
 
 def _is_pathlike(word: str) -> bool:
     """Whether a word that names nothing was meant as a path: and/or is none, runs/mine is."""
-    if any(character.isspace() for character in word):
+    if _is_text(word):
         return False
     parent = Path(word).parent
     rooted = word.startswith(("./", "../", "/", "~/", "runs/"))
     return rooted or word.endswith((".zip", "/")) or (parent != Path() and _exists(str(parent)))
+
+
+def _is_text(word: str) -> bool:
+    return any(character.isspace() for character in word)
 
 
 def _refuse_text(word: str) -> None:
