@@ -29,8 +29,8 @@ Prepare = Callable[[Path, Path, str], None]  # (DATA, where to write, the data's
 Judge = Callable[[list[str], list[str], list[str]], dict[str, float]]  # (questions, found, answers)
 
 
-def learn(name: str, row: Row, out: Path, device: str) -> None:
-    """Train one row on its `train.tsv`, watched by its `valid.tsv`."""
+def fit(name: str, settings: str, files: Mapping[str, list[Path]], out: Path, device: str) -> None:
+    """Train with these settings on `files["train"]`, watched by `files["valid"]`, and tell all of it."""
     from regard.run.resolve import resolve
     from regard.train import Listener, train
 
@@ -45,12 +45,15 @@ def learn(name: str, row: Row, out: Path, device: str) -> None:
             print(json.dumps(report.as_dict()), flush=True)
 
     config = out / f"{name}.toml"
-    config.write_text(row.settings)
-    files = out / "data" / row.data
-    chosen = resolve(
-        config=config, train=[files / "train.tsv"], valid=[files / "valid.tsv"], task="translate"
-    )
+    config.write_text(settings)
+    chosen = resolve(config=config, **files, task="translate")
     train(out / name, chosen, Log(), device)
+
+
+def learn(name: str, row: Row, out: Path, device: str) -> None:
+    """Train one row on its `train.tsv`, watched by its `valid.tsv`."""
+    files = {part: [out / "data" / row.data / f"{part}.tsv"] for part in ("train", "valid")}
+    fit(name, row.settings, files, out, device)
 
 
 def judge(name: str, row: Row, out: Path, device: str, how: Judge) -> dict:

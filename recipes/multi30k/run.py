@@ -15,6 +15,10 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from rows import fit
+
 TINY = """
 [text]
 kind = "bpe"
@@ -28,6 +32,7 @@ layers = 4
 heads = 4
 feedforward = 256
 dropout = 0.3
+activation_dropout = 0.3
 [model.reader]
 kind = "transformer"
 width = 128
@@ -35,6 +40,7 @@ layers = 4
 heads = 4
 feedforward = 256
 dropout = 0.3
+activation_dropout = 0.3
 [train]
 steps = 8000
 rate = 5e-3
@@ -129,29 +135,12 @@ def start(name: str, options: argparse.Namespace) -> subprocess.Popen:
 
 
 def learn(name: str, data: Path, out: Path, device: str) -> None:
-    from regard.run.resolve import resolve
-    from regard.train import Listener, train
-
-    class Log(Listener):
-        def noted(self, message):
-            print(message, flush=True)
-
-        def stepped(self, report):
-            print(json.dumps(report.as_dict()), flush=True)
-
-        def evaluated(self, report):
-            print(json.dumps(report.as_dict()), flush=True)
-
     settings, source, target, files = ROWS[name]
-    config = out / f"{name}.toml"
-    config.write_text(settings)
-    chosen = resolve(
-        config=config,
-        train=[path(data, "train", side, files) for side in (source, target)],
-        valid=[path(data, "val", side, files) for side in (source, target)],
-        task="translate",
-    )
-    train(out / name, chosen, Log(), device)
+    parts = {
+        part: [path(data, split, side, files) for side in (source, target)]
+        for part, split in (("train", "train"), ("valid", "val"))
+    }
+    fit(name, settings, parts, out, device)
 
 
 def judge(name: str, data: Path, out: Path, device: str) -> list[dict]:
