@@ -1,9 +1,11 @@
 """All flags of all commands are listed in flags.txt: a new one is a decision, not an accident."""
 
+import re
 from pathlib import Path
 
 from typer.main import get_command
 
+import regard
 from regard.cli.main import app
 
 LIST = Path(__file__).parent / "flags.txt"
@@ -30,9 +32,16 @@ def test_flags_are_those_listed():
 
 
 def test_every_command_speaks_json():
-    named = {line.split()[1] for line in flags() if not line.split()[1].startswith("-")}
-    spoken = {line.split()[1] for line in flags() if line.endswith(" --json")}
-    assert named == spoken
+    for name, command in commands(get_command(app)):
+        if not hasattr(command, "commands"):
+            assert any("--json" in parameter.opts for parameter in command.params), name
+
+
+def test_no_message_names_a_command_that_is_not_there():
+    known = set(get_command(app).commands)
+    for path in Path(regard.__file__).parent.rglob("*.py"):
+        named = set(re.findall(r"`regard ([a-z]\w*)", path.read_text("utf-8")))
+        assert named <= known, path
 
 
 def test_every_flag_is_explained():

@@ -204,13 +204,13 @@ def _refuse_foreign(prefix: bytes, where: str) -> None:
         raise ModelFileError(
             "this is a Python pickle, and loading a pickle can run any program hidden in it",
             where,
-            "`regard import FILE` takes the plain tensors out of it without running anything",
+            "regard opens only safetensors: convert the file where you trust whoever made it",
         )
     if _COMPRESSED.match(prefix):
         raise ModelFileError(
             "this is a compressed file, perhaps a pickle packed by joblib, not safetensors",
             where,
-            "unpack it first; if it is a pickle, `regard import FILE` takes out the plain tensors",
+            "unpack it first, and give the .safetensors file that is in it",
         )
     for magic, kind in _OTHERS.items():
         if prefix.startswith(magic):
