@@ -1,6 +1,6 @@
 """Clean pairs -> one training file for one model of four directions.
 
-    python recipes/box/corpus.py CLEAN OUT [--everyday 2] [--joined 0.02] [--jobs 4]
+    python recipes/box/corpus.py CLEAN OUT [--evenly] [--joined 0.02] [--jobs 4]
 
 CLEAN is what `clean.py` wrote. OUT gets `train.tsv` and `valid.tsv`: source TAB target, every pair in both
 directions, each source led by the language it is to become (`>>de<< The cat sleeps.`), and `facts.json`.
@@ -26,7 +26,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 
 from clean import SEED, fact, say
-from sources import EVERYDAY
+from sources import TIMES
 
 from regard.text.keep import Span, foreign, hide, tag
 
@@ -46,7 +46,7 @@ _SYMBOL = re.compile("|".join(map(re.escape, SYMBOLS)))
 class Recipe:
     """How often things happen."""
 
-    everyday: int = 2  # everyday sentences are said so many times
+    evenly: bool = False  # every pair once, whatever its source
     joined: float = 0.02  # pairs that continue in the next pair, as one line
     placeholders: float = 0.5  # of the pairs that hold placeholders, so many have them hidden
     names: float = 0.02  # of the others, so many have a name or number hidden
@@ -146,7 +146,7 @@ def lines(job: tuple[int, str, list[str], Recipe]) -> bytes:
 
 
 def times(name: str, recipe: Recipe) -> int:
-    return recipe.everyday if name in EVERYDAY else 1
+    return 1 if recipe.evenly else TIMES.get(name, 1)
 
 
 def joined(pairs: list[Pair], recipe: Recipe, dice: random.Random) -> Iterator[Pair]:
@@ -222,12 +222,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clean", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--everyday", type=int, default=Recipe.everyday)
+    parser.add_argument("--evenly", action="store_true", help="every pair once")
     parser.add_argument("--joined", type=float, default=Recipe.joined)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    recipe = Recipe(everyday=options.everyday, joined=options.joined)
+    recipe = Recipe(evenly=options.evenly, joined=options.joined)
     train, valid = options.out / "train.tsv", options.out / "valid.tsv"
     rows = (
         write_train(options.clean, train, recipe, options.jobs),
