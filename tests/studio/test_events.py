@@ -91,6 +91,21 @@ def test_closing_ends_every_stream():
     asyncio.run(inside())
 
 
+def test_a_stream_that_begins_after_the_end_ends():
+    """It was let in before the last word and read from after it: nobody would tell it again."""
+
+    async def inside():
+        broadcast = Broadcast(3)
+        broadcast.tell("demo", {"kind": "note", "step": 1})
+        stream = broadcast.listen()
+        broadcast.close()
+        parts = [part async for part in stream]
+        assert [part[:6] for part in parts] == [b"retry:", b"id: 1\n"]
+        assert len(broadcast) == 0
+
+    asyncio.run(asyncio.wait_for(inside(), 20))
+
+
 @pytest.mark.slow
 def test_a_demo_that_fails_says_why(tmp_path):
     (tmp_path / "demo").write_text("a file is in the way")

@@ -30,6 +30,7 @@ class Broadcast:
     def __init__(self, most: int) -> None:
         self._most = most
         self._number = 0
+        self._is_closed = False
         self._kept: deque[tuple[int, str]] = deque(maxlen=KEPT)
         self._listeners: set[asyncio.Queue[tuple[int, str]]] = set()
 
@@ -60,7 +61,8 @@ class Broadcast:
         return self._stream(after)
 
     def close(self) -> None:
-        """The last word to everyone."""
+        """The last word to everyone, and to whoever was let in but has not begun to read."""
+        self._is_closed = True
         for queue in self._listeners:
             queue.put_nowait(_END)
         self._listeners.clear()
@@ -72,7 +74,10 @@ class Broadcast:
                 event[0] > after or after > self._number
             ):  # a number of an earlier server is no number
                 queue.put_nowait(event)
-        self._listeners.add(queue)
+        if self._is_closed:
+            queue.put_nowait(_END)
+        else:
+            self._listeners.add(queue)
         try:
             yield b"retry: 2000\n\n"
             while True:

@@ -3,14 +3,13 @@
 import { css, cividis, puOr, type Palette } from "./colour";
 import { box, ink, wide, words, type Drawing, type Mark } from "./drawing";
 import { labelStride } from "./layout";
-import { at, pooled, reach, type Matrix } from "./matrix";
+import { at, FINEST, pooled, reach, type Matrix } from "./matrix";
 import { digits, isolated } from "./text";
 
 /** Makes a picture of one pixel a cell, as a data address; drawings of very many cells hold it. */
 export type Pixels = (matrix: Matrix, palette: Palette, scale: number) => string;
 
 const MANY = 4_000;
-const FINEST = 512;
 const FONT = 13;
 
 export function colourOf(value: number, palette: Palette, scale: number): string {
@@ -85,7 +84,7 @@ export interface HeatMap {
 export function heatDrawing(map: HeatMap, pixels: Pixels, most = 34): Drawing {
   const { palette = "weights", rowName = "query", columnName = "key" } = map;
   const { matrix, down, across } = pooled(map.matrix, FINEST);
-  const scale = scaleOf(map.matrix, palette);
+  const scale = scaleOf(matrix, palette);
   const cell = Math.max(2, Math.min(most, Math.floor(1100 / matrix.columns)));
   const tall = cell >= 12 ? cell : Math.max(cell, Math.min(24, Math.floor(620 / matrix.rows)));
   const longest = (names: readonly string[]): number =>

@@ -83,31 +83,42 @@ export interface Pooled {
   readonly across: number;
 }
 
-/** Fewer, larger cells, each the largest weight of those it stands for. */
+/** Cells a side that are still drawn one by one. */
+export const FINEST = 512;
+const POOLED = new WeakMap<Matrix, Pooled>();
+
+/** Fewer, larger cells, each the weight of those it stands for that is farthest from nought. */
 export function pooled(matrix: Matrix, limit: number): Pooled {
   const down = Math.max(1, Math.ceil(matrix.rows / limit));
   const across = Math.max(1, Math.ceil(matrix.columns / limit));
   if (down === 1 && across === 1) return { matrix, down, across };
+  const known = POOLED.get(matrix);
+  if (known?.down === down && known.across === across) return known;
+  const found = { matrix: farthest(matrix, down, across), down, across };
+  POOLED.set(matrix, found);
+  return found;
+}
+
+function farthest(matrix: Matrix, down: number, across: number): Matrix {
+  const from = matrix.values;
   const rows = Math.ceil(matrix.rows / down);
   const columns = Math.ceil(matrix.columns / across);
   const values = new Float32Array(rows * columns);
-  const from = matrix.values;
-  let next = 0;
-  for (let row = 0; row < matrix.rows; row++) {
-    let place = Math.floor(row / down) * columns;
-    let left = across;
-    for (let column = 0; column < matrix.columns; column++) {
-      const value = from[next++]!;
-      const kept = values[place]!;
-      if (value > kept ? value > -kept : -value > Math.abs(kept)) values[place] = value;
-      left -= 1;
-      if (left === 0) {
-        place += 1;
-        left = across;
+  for (let place = 0; place < values.length; place++) {
+    const [row, column] = [Math.floor(place / columns) * down, (place % columns) * across];
+    const last = Math.min(row + down, matrix.rows) * matrix.columns;
+    const wide = Math.min(across, matrix.columns - column);
+    let [high, low] = [0, 0];
+    for (let at = row * matrix.columns + column; at < last; at += matrix.columns) {
+      for (let next = at; next < at + wide; next++) {
+        const value = from[next]!;
+        if (value > high) high = value;
+        else if (value < low) low = value;
       }
     }
+    values[place] = -low > high ? low : high;
   }
-  return { matrix: { rows, columns, values }, down, across };
+  return { rows, columns, values };
 }
 
 export interface Cell {

@@ -1,6 +1,7 @@
 // What the server says, and how it is asked. Every refusal becomes an `ApiError` a person can act on.
 
 import { decode, type Matrix } from "../pure/matrix";
+import { Recent } from "../pure/recent";
 import type { Expansion } from "../pure/layout";
 import type { Value } from "../pure/lesson";
 import type { Head } from "../pure/selection";
@@ -11,9 +12,9 @@ export interface RunCard {
   readonly parameters: number;
   readonly summary: string;
   readonly score?: { readonly name: string; readonly value: number | null } | null;
-  /** Languages by code that it can be asked to translate into. */
   /** A text to begin with. */
   readonly example?: string;
+  /** Languages by code that it can be asked to translate into. */
   readonly languages?: Readonly<Record<string, string>>;
   readonly live: boolean;
 }
@@ -237,6 +238,9 @@ export interface Question {
   readonly prefix: readonly string[];
 }
 
+/** A trace never changes: going back and forth between views fetches and decodes nothing twice. */
+const matrices = new Recent<Matrix>(12_000_000); // cells, four bytes each
+
 export const api = {
   about: (signal: AbortSignal) => json<About>("api/about", { signal }),
   trace: ({ run, text, to, beam, prefix }: Question, signal: AbortSignal) =>
@@ -257,8 +261,12 @@ export const api = {
     const [, rows, columns] = shapeOf(trace, site, words);
     const query = words ? "?words=1" : "";
     const path = `api/trace/${name(trace.id)}/weights/${site.index}/${head}${query}`;
+    const known = matrices.get(path);
+    if (known) return known;
     const response = await ask(path, { signal });
-    return decode(new Uint8Array(await response.arrayBuffer()), rows, columns);
+    const matrix = decode(new Uint8Array(await response.arrayBuffer()), rows, columns);
+    matrices.keep(path, matrix, rows * columns);
+    return matrix;
   },
   async thumbnails(trace: Trace, signal: AbortSignal): Promise<Uint8Array> {
     const response = await ask(`api/trace/${name(trace.id)}/thumbnails`, { signal });
