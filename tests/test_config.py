@@ -3,13 +3,22 @@
 import pytest
 
 from regard.config import LARGEST, Settings, overlay, parse, read_toml
-from regard.errors import UsageError
+from regard.errors import UsageError, nearest
 
 
 class Small(Settings):
     width: int = 1
     depth: int = 1
     share: float = 0.5
+
+
+class Deep(Settings):
+    even: bool = True
+    names: tuple[str, ...] = ()
+
+
+class Large(Small):
+    deep: Deep = Deep()
 
 
 def refused(path) -> str:
@@ -28,8 +37,8 @@ def refused(path) -> str:
         ("width = " + "[" * 5000, "this is not TOML: "),
         ("width = 1\n" + "# a long comment\n" * LARGEST, "settings have at most 1,048,576 bytes"),
         ("width", "this is not TOML: "),
-        ("share = nan", "share: Input should be a finite number, not nan"),
-        ("share = -inf", "share: Input should be a finite number, not -inf"),
+        ("share = nan", "share: must be a finite number, not nan"),
+        ("share = -inf", "share: must be a finite number, not -inf"),
         ("width = 'x' \udcff", "this is not TOML: "),
     ],
 )
@@ -52,6 +61,46 @@ def test_one_list_of_choices_is_enough_and_so_are_eight_faults(tmp_path):
     assert first == "number0: no such setting"
     assert others[0] == "choose one of: depth, share, width"
     assert others[1:] == [*(f"number{n}: no such setting" for n in range(1, 8)), "and 3 more"]
+
+
+@pytest.mark.parametrize(
+    ("tree", "what"),
+    [
+        ({"width": "abc"}, "width: must be a whole number, not 'abc'"),
+        ({"width": 1.5}, "width: must be a whole number, not 1.5"),
+        ({"share": []}, "share: must be a number, not []"),
+        ({"deep": 3}, "deep: must be a group of settings, not 3"),
+        ({"deep": {"even": "so"}}, "deep.even: must be true or false, not 'so'"),
+        ({"deep": {"names": 1}}, "deep.names: must be a list, not 1"),
+    ],
+)
+def test_what_a_value_must_be_is_said_in_plain_words(tree, what):
+    with pytest.raises(UsageError) as caught:
+        parse(Large, tree)
+    assert caught.value.what == what
+
+
+@pytest.mark.parametrize(
+    ("change", "at"),
+    [
+        ("width=abc", "--set width=abc"),
+        ("deeep.even=true", "--set deeep.even=true"),
+        ("deep.eve=1", "--set deep.eve=1"),
+        ("share=0.25", "file.toml"),
+    ],
+)
+def test_a_change_that_is_at_fault_is_named(change, at):
+    changes = ["depth=3", change]
+    tree = overlay({"depth": 2} if at != "file.toml" else {"wide": 1}, changes)
+    with pytest.raises(UsageError) as caught:
+        parse(Large, tree, "file.toml", changes)
+    assert caught.value.where == at
+
+
+def test_several_that_begin_alike_are_all_named():
+    assert nearest("tiny", ["tiny-b", "tiny-a", "large"]) == "choose one of: tiny-a, tiny-b"
+    assert nearest("tin", ["tiny", "large"]) == "did you mean 'tiny'?"
+    assert nearest("", ["b", "a"]) == "choose one of: a, b"
 
 
 def test_a_value_without_end_is_cut():

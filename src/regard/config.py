@@ -17,6 +17,15 @@ S = TypeVar("S", bound="Settings")
 LARGEST = 1 << 20  # bytes of a settings file
 LARGEST_BITS = 64  # of a whole number
 MOST_FAULTS = 8  # told at once
+_WANTED = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "text",
+    "list": "a list",
+    "tuple": "a list",
+    "model": "a group of settings",
+}
 
 
 class Settings(BaseModel):
@@ -27,8 +36,13 @@ class Settings(BaseModel):
     )
 
 
-def parse(kind: type[S], tree: Mapping[str, Any], where: str = "settings") -> S:
-    """Turn a nested dict into settings; every fault is listed with its dotted path."""
+def parse(
+    kind: type[S], tree: Mapping[str, Any], where: str = "settings", changes: Iterable[str] = ()
+) -> S:
+    """Turn a nested dict into settings; every fault is listed with its dotted path.
+
+    Of the `changes` that went into the tree (`a.b=c`), the first at fault is named in place of `where`.
+    """
     if _has_huge_number(tree):  # it could not even be shown
         raise UsageError("a whole number needs more than 64 bits", where=where)
     try:
@@ -38,6 +52,7 @@ def parse(kind: type[S], tree: Mapping[str, Any], where: str = "settings") -> S:
         lines = _without_echo([_explain(kind, one) for one in faults[:MOST_FAULTS]])
         if len(faults) > MOST_FAULTS:
             lines.append(f"and {len(faults) - MOST_FAULTS} more")
+        where = _guilty(lines, changes) or where
         raise UsageError("; ".join(lines), where=where, remedy=_remedy(lines)) from None
 
 
@@ -168,7 +183,24 @@ def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:
         case "value_error":  # our own words, which say what was wrong
             return f"{path}{fault['ctx']['error']}"
         case _:
-            return f"{path}{_short(fault['msg'])}, not {_short(repr(fault.get('input')))}"
+            return f"{path}{_short(_wanted(fault))}, not {_short(repr(fault.get('input')))}"
+
+
+def _wanted(fault: Mapping[str, Any]) -> str:
+    """What a value must be, in words that somebody who never saw a type understands."""
+    kind, _, how = fault["type"].partition("_")
+    if kind in _WANTED and how in ("type", "parsing", "parsing_size", "from_float"):
+        return f"must be {_WANTED[kind]}"
+    return str(fault["msg"]).replace("Input should", "must", 1)
+
+
+def _guilty(lines: Iterable[str], changes: Iterable[str]) -> str:
+    """The change behind the first fault: the same setting, or one inside the group at fault."""
+    path = next(iter(lines)).partition(":")[0]
+    for change in changes:
+        if f"{change.partition('=')[0].strip()}.".startswith(f"{path}."):
+            return f"--set {_short(change)}"
+    return ""
 
 
 def _short(text: str) -> str:

@@ -79,7 +79,10 @@ class PortError(RegardError, OSError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`did you mean 'width'?`, or the whole list when nothing is near."""
+    """`did you mean 'width'?`, or those that begin so, or the whole list when nothing is near."""
     choices = sorted(known)
+    begun = [choice for choice in choices if word and choice.startswith(word)]
+    if len(begun) > 1:
+        return f"choose one of: {', '.join(begun)}"
     close = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
     return f"did you mean '{close[0]}'?" if close else f"choose one of: {', '.join(choices)}"

@@ -12,12 +12,12 @@ from regard.errors import UsageError
     [
         ({"beam": 2, "top_beams": 3}, "top_beams = 3 asks for more than beam = 2 follows"),
         ({"min_length": 9, "max_length": 7}, "min_length = 9 is past max_length = 7"),
-        ({"beam": 0}, "beam: Input should be greater than 0, not 0"),
-        ({"alpha": -1.0}, "alpha: Input should be greater than or equal to 0, not -1.0"),
-        ({"top_p": 0.0}, "top_p: Input should be greater than 0, not 0.0"),
-        ({"temperature": 0.0}, "temperature: Input should be greater than 0, not 0.0"),
+        ({"beam": 0}, "beam: must be greater than 0, not 0"),
+        ({"alpha": -1.0}, "alpha: must be greater than or equal to 0, not -1.0"),
+        ({"top_p": 0.0}, "top_p: must be greater than 0, not 0.0"),
+        ({"temperature": 0.0}, "temperature: must be greater than 0, not 0.0"),
         ({"baem": 4}, "baem: no such setting; did you mean 'beam'?"),
-        ({"penalty": "gnm"}, "penalty: Input should be 'none', 'average' or 'gnmt', not 'gnm'"),
+        ({"penalty": "gnm"}, "penalty: must be 'none', 'average' or 'gnmt', not 'gnm'"),
     ],
 )
 def test_what_does_not_fit_is_refused(tree, message):

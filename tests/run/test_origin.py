@@ -4,7 +4,12 @@ import pytest
 
 from regard.config import to_toml
 from regard.errors import ResumeError, UsageError
-from regard.models import ModelSettings, RnnEncoderSettings, RnnReaderSettings
+from regard.models import (
+    ModelSettings,
+    RnnEncoderSettings,
+    RnnReaderSettings,
+    TransformerReaderSettings,
+)
 from regard.run.origin import FIXED, begin_or_go_on, differences, refuse_other
 from regard.run.settings import HARMLESS, DataSettings, RunSettings, TrainSettings
 
@@ -44,6 +49,17 @@ def test_settings_that_matter_are_listed_old_to_new(begun):
     )
     assert "--allow-change KEY" in caught.value.remedy
     assert (begun / "config.toml").read_text() == to_toml(SETTINGS)  # nothing happened
+
+
+def test_of_another_kind_of_model_the_kind_is_told_and_not_all_that_follows(begun):
+    reader = TransformerReaderSettings()
+    model = SETTINGS.model.model_copy(update={"reader": reader})
+    with pytest.raises(ResumeError) as caught:
+        begin_or_go_on(begun, other(rate=0.5).model_copy(update={"model": model}), "toy reverse")
+    assert caught.value.what == (
+        "this run was begun with other settings: model.reader.kind: rnn -> transformer; "
+        "train.rate: 0.001 -> 0.5"
+    )
 
 
 def test_harmless_settings_may_change_and_are_written_down(begun):

@@ -16,6 +16,7 @@ from regard.run import files
 from regard.run.settings import HARMLESS, RunSettings
 
 FIXED = ("task", "text", "data.toy", "data.examples", "data.on_bad_utf8")
+MOST_SHOWN = 20  # changes told at once
 SHOWN = 12  # characters of a hash that tell it from another
 
 
@@ -82,16 +83,26 @@ def _refuse_changes(
                 where="--allow-change",
                 remedy="train in another folder",
             )
-    changed = [
-        f"{key}: {how}" for key, how in differences(before, after) if not _within(key, allow)
-    ]
+    changed = {key: how for key, how in differences(before, after) if not _within(key, allow)}
     if changed:
         raise ResumeError(
-            "this run was begun with other settings: " + "; ".join(changed),
+            "this run was begun with other settings: " + _told(changed),
             where=str(config),
             remedy="train in another folder, leave the settings out to go on with the old ones, or say "
             "--allow-change KEY",
         )
+
+
+def _told(changed: Mapping[str, str]) -> str:
+    """Changes for a person: where the kind of a group is another, the rest of it follows from that."""
+    other = [key.removesuffix(".kind") for key in changed if key.endswith(".kind")]
+    shown = [
+        f"{key}: {how}"
+        for key, how in changed.items()
+        if key.endswith(".kind") or not _within(key, other)
+    ]
+    more = len(shown) - MOST_SHOWN
+    return "; ".join(shown[:MOST_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _refuse_other_data(source: Path, fingerprint: str) -> None:

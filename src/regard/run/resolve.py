@@ -40,7 +40,7 @@ def resolve(
     if name is not None:
         tree = _over_preset(preset(name), tree)
     _suit_toy(tree)
-    return parse(RunSettings, tree, where=str(config or f"preset {name}"))
+    return parse(RunSettings, tree, str(config or f"preset {name}"), changes)
 
 
 def place(
@@ -62,7 +62,7 @@ def place(
         earlier = out
     if earlier is not None:
         tree = overlay(merge(read_toml(earlier / "config.toml"), more or {}), changes)
-        return earlier, parse(RunSettings, tree, where=str(earlier / "config.toml"))
+        return earlier, parse(RunSettings, tree, str(earlier / "config.toml"), changes)
     settings = resolve(
         name=name,
         config=config,

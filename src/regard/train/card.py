@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from regard.models import build, count_parameters
@@ -18,7 +19,8 @@ def card(run: Run, best_step: int) -> str:
     """Plain Markdown; every number comes from the run's own records."""
     settings, entries = run.settings, run.recorded("metrics")
     best = [e for e in entries if e["kind"] == "valid" and e["step"] == best_step]
-    learned = settings.data.toy or ", ".join(settings.data.train)
+    # Names alone: a card travels, and where files lay on one machine is nobody else's business.
+    learned = settings.data.toy or ", ".join(Path(name).name for name in settings.data.train)
     encoder = settings.model.encoder.kind if settings.model.encoder else "no"
     lines = [
         f"# {run.folder.name}",
@@ -28,7 +30,7 @@ def card(run: Run, best_step: int) -> str:
         "| | |",
         "|---|---|",
         f"| task | {settings.task} |",
-        f"| learned from | {learned} |",
+        _row(("learned from", learned)),
         f"| examples | {len(run.store('train')):,} training, {len(run.store('valid')):,} held out |",
         f"| model | {encoder} encoder, {settings.model.reader.kind} reader |",
         f"| parameters | {count_parameters(build(settings.model, run.task.sizes)):,} |",
