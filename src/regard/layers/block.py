@@ -28,9 +28,8 @@ class EncoderBlock(nn.Module):
     def forward(self, states: States, mask: Mask | None = None) -> States:
         """Each position reads all that the mask allows."""
         found = self.attention.within(self.attention_residual.open(states), mask)
-        states = self.attention_residual.close(states, found)
-        found = self.feedforward(self.feedforward_residual.open(states))
-        return self.feedforward_residual.close(states, found)
+        states, opened = self.attention_residual.pass_on(states, found, self.feedforward_residual)
+        return self.feedforward_residual.close(states, self.feedforward(opened))
 
 
 @final
@@ -52,18 +51,19 @@ class DecoderBlock(nn.Module):
     def forward(self, states: States, mask: Mask, source: Memory | None) -> States:
         """All positions at once, as in training."""
         found = self.attention.within(self.attention_residual.open(states), mask)
-        return self._rest(self.attention_residual.close(states, found), source)
+        return self._rest(states, found, source)
 
     def step(self, states: States, cache: Memory, source: Memory | None) -> tuple[States, Memory]:
         """The newest positions alone; what came before lies in the cache."""
         opened = self.attention_residual.open(states)
         cache = self.attention.append(cache, opened)
         found = self.attention(opened, cache)
-        return self._rest(self.attention_residual.close(states, found), source), cache
+        return self._rest(states, found, source), cache
 
-    def _rest(self, states: Tensor, source: Memory | None) -> Tensor:
+    def _rest(self, states: Tensor, found: Tensor, source: Memory | None) -> Tensor:
+        residual = self.attention_residual
         if self.cross is not None and self.cross_residual is not None and source is not None:
-            found = self.cross(self.cross_residual.open(states), source)
-            states = self.cross_residual.close(states, found)
-        found = self.feedforward(self.feedforward_residual.open(states))
-        return self.feedforward_residual.close(states, found)
+            states, opened = residual.pass_on(states, found, self.cross_residual)
+            found, residual = self.cross(opened, source), self.cross_residual
+        states, opened = residual.pass_on(states, found, self.feedforward_residual)
+        return self.feedforward_residual.close(states, self.feedforward(opened))

@@ -9,6 +9,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.layers import norm_op
+
 NormForm = Literal["standard", "plain"]
 NormOrder = Literal["pre", "post"]
 States = Float[Tensor, "... width"]
@@ -29,7 +31,9 @@ class LayerNorm(nn.Module):
 
     def forward(self, states: States) -> States:
         """Mean 0 and deviation 1 over the width of each position."""
-        if self.form == "standard":
+        if self.weight is not None and self.bias is not None:
+            if norm_op.takes(states):
+                return norm_op.norm(states, self.weight, self.bias, self.eps)
             return F.layer_norm(states, states.shape[-1:], self.weight, self.bias, self.eps)
         centred = states - states.mean(-1, keepdim=True)
         # A norm has a gradient, 0, where all is equal; the root of the variance has none.
@@ -69,3 +73,14 @@ class Residual(nn.Module):
         """The states with the sub-layer's change added."""
         states = states + self.dropout(change)
         return states if self.order == "pre" else self.norm(states)
+
+    def pass_on(self, states: States, change: States, following: Residual) -> tuple[States, States]:
+        """Close this one and open the next: the states, and what the next sub-layer sees."""
+        norm, share = following.norm, self.dropout.p if self.training else 0.0
+        bare = self.order == following.order == "pre" and share < 1
+        if bare and getattr(norm, "form", None) == "standard" and norm_op.takes(states, change):
+            assert norm.weight is not None
+            assert norm.bias is not None
+            return norm_op.add_norm(states, change, norm.weight, norm.bias, norm.eps, share)
+        states = self.close(states, change)
+        return states, following.open(states)
