@@ -8,6 +8,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.layers import widen
+
 Activation = Literal["relu", "gelu", "gelu-tanh", "swish", "swiglu"]
 States = Float[Tensor, "... width"]
 
@@ -53,4 +55,6 @@ class FeedForward(nn.Module):
 
     def forward(self, states: States) -> States:
         """Each position on its own."""
+        if self.activation == "relu" and widen.takes(states, self.widen):
+            return self.narrow(self.dropout(widen.widen(states, self.widen)))
         return self.narrow(self.dropout(activate(self.widen(states), self.activation)))
