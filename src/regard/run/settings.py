@@ -54,6 +54,7 @@ class TrainSettings(Settings):
     accumulate: PositiveInt = 1
     precision: Literal["float32", "bfloat16"] = "float32"
     compile: bool = False
+    record: bool = True  # compiled steps of packed batches on one GPU, each as one CUDA graph
     deterministic: bool = False
     distribute: Literal["ddp", "fsdp"] = "ddp"
     average: Literal["none", "ema", "last"] = "none"
@@ -113,5 +114,6 @@ HARMLESS = (
     "train.keep",
     "train.patience",
     "train.workers",
+    "train.record",
     "decode",
 )

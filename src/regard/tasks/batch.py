@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
 from regard.attention import Packing, Segments
@@ -100,7 +100,7 @@ def joined(rows: Sequence[Mapping[str, np.ndarray]]) -> dict[str, tuple[np.ndarr
     }
 
 
-def filled(values: Int[np.ndarray, " places"], size: int, fill: int) -> Int[Tensor, "1 size"]:
+def filled(values: Integer[np.ndarray, " places"], size: int, fill: int) -> Int[Tensor, "1 size"]:
     """One row of `size` places, the first of them these."""
     row = np.full((1, size), fill, np.int64)
     row[0, : len(values)] = values

@@ -22,7 +22,7 @@ from regard.run.folder import Run
 from regard.run.origin import refuse_other
 from regard.signals import Stop, Stopped
 from regard.tasks import Sight
-from regard.train import judge, shard, update
+from regard.train import judge, record, shard, update
 from regard.train.average import mean_of
 from regard.train.card import write_card
 from regard.train.events import Evaluated, Listener, Outcome
@@ -31,7 +31,7 @@ from regard.train.guard import Guard
 from regard.train.meter import Meter
 from regard.train.optimise import rate_at, set_rate
 from regard.train.progress import Learned, Progress
-from regard.train.step import Learner, Stepper, perplexity
+from regard.train.step import Learner, Stepper, Summed, perplexity
 from regard.train.world import World
 
 ASKED = "asked to stop"
@@ -60,6 +60,8 @@ class Trainer:
         if self.settings.distribute == "ddp" and world.size > 1:
             learner = DistributedDataParallel(learner)
         self.stepper = Stepper(learner, self.settings, seed, world, self.feed.make)
+        recorder = record.recorder_for(self.settings, world, self.learned)
+        self.recordings = record.Recordings(self.stepper, self.learned, recorder, listener.noted)
         self.guard = Guard(run.folder, writes=world.is_first)
         self.meter = Meter()
         self.made_from = run.made_from()
@@ -94,25 +96,35 @@ class Trainer:
 
     def _advance(self, turn: Turn) -> bool:
         """One step: gradient, clip, update. Whether somebody asked to stop."""
-        self.model.train()
-        step, limit = self.progress.step + 1, self.stepper.limit
+        if not self.model.training:
+            self.model.train()
+        step = self.progress.step + 1
         rate = rate_at(step, self.settings, _width(self.model))
         set_rate(self.learned.optimiser, rate)
-        asked = self.stop.asked is not None
-        summed = self.stepper.gradients(step, turn.pieces, turn.batches, asked)
-        if self.stepper.limit != limit:
-            told = f"from now on batches have at most {self.stepper.limit} tokens"
-            self.listener.noted(f"memory ran out: {told}")
-        read = update.apply(self.learned, summed, self.settings.clip)
+        stop, count = self.stop.asked is not None, turn.batches[0].count
+        read = self.recordings.take(step, turn)
+        if read is None:
+            summed = self._gradients(step, turn, stop)
+            stop, count = summed.stop, summed.count
+            read = update.apply(self.learned, summed, self.settings.clip)
         if self.learned.average is not None:
             self.learned.average.update(self.model, step)
         before, self.progress.position = self.progress.position, turn.after
         self.progress.step = step
-        self.unread.append(update.Taken(step, turn, before, summed.count, rate, read))
+        self.unread.append(update.Taken(step, turn, before, count, rate, read))
         self._read_steps(keep=1 if self.learned.is_fused else 0)
         if turn.after.epoch > before.epoch:
             self.feed.store.verify()  # what changed under us is noticed before it is read again (T16)
-        return summed.stop
+        return stop
+
+    def _gradients(self, step: int, turn: Turn, stop: bool) -> Summed:
+        """The gradient of a step, in as many parts as memory asks for."""
+        limit = self.stepper.limit
+        summed = self.stepper.gradients(step, turn.pieces, turn.batches, stop)
+        if self.stepper.limit != limit:
+            told = f"from now on batches have at most {self.stepper.limit} tokens"
+            self.listener.noted(f"memory ran out: {told}")
+        return summed
 
     def _read_steps(self, keep: int = 0) -> None:
         """Take note of what the last steps found, all but the newest `keep`."""

@@ -48,9 +48,12 @@ def rate_at(step: int, settings: TrainSettings, width: int) -> float:
 
 
 def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
-    """From now on."""
+    """From now on; a rate on the device is written where it lies, so that a recorded step reads it."""
     for group in optimiser.param_groups:
-        group["lr"] = rate
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
@@ -65,11 +68,15 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer, model: nn.Module) -> dic
 def restore_optimiser(
     optimiser: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]
 ) -> None:
-    """Put the moments back where they were."""
+    """Put the moments back where they were; those that are there keep their place in memory."""
     for name, parameter in model.named_parameters():
         keys = [key for key in ("step", "exp_avg", "exp_avg_sq") if f"{name}.{key}" in tensors]
         state = {key: tensors[f"{name}.{key}"] for key in keys}
-        if state:
+        own = optimiser.state.get(parameter, {})
+        if own:
+            for key, value in state.items():
+                own[key].copy_(like(value, own[key]))
+        elif state:
             # The step counter stays on the CPU unless the kernel is fused.
             fused = bool(optimiser.param_groups[0].get("fused"))
             state["step"] = state["step"].to(parameter.device if fused else "cpu")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
+import torch
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
@@ -76,6 +77,9 @@ class Learned:
         # A spread model's step needs the host: its parts lie on several devices.
         spread = any(isinstance(p, DTensor) for p in model.parameters())
         self.is_fused = bool(self.optimiser.param_groups[0].get("fused")) and not spread
+        if self.is_fused:  # a recorded step reads its rate from the device
+            for group in self.optimiser.param_groups:
+                group["lr"] = torch.tensor(group["lr"], device=group["params"][0].device)
         averaged = settings.average == "ema"
         self.average = MovingAverage(model, settings.ema_decay) if averaged else None
 

@@ -86,7 +86,7 @@ class Stepper:
             except (torch.OutOfMemoryError, MemoryError, RuntimeError) as fault:
                 if not is_out_of_memory(fault):
                     raise
-                self._lower(parts[self._at], fault)
+                self.lower(parts[self._at], fault)
 
     def _gradients(self, step: int, batches: Sequence[Batch], stop: bool) -> Summed:
         self.learner.zero_grad(set_to_none=True)
@@ -95,20 +95,33 @@ class Stepper:
             self._at = number
             # Randomness is a function of where we are, so a resumed run draws what it would have drawn,
             # and a batch draws the same whichever process has it.
-            place = number * self.world.size + self.world.rank
-            torch.manual_seed(_mixed(self.seed, step, place))
+            self.draw(step, number * self.world.size + self.world.rank)
             last = number + 1 == len(batches)
-            with self._together(last), self._precision():
-                loss = self.learner(batch.to(self.world.device))
-                loss.backward()
-            total += loss.detach()
+            with self._together(last):
+                total += self.backward(batch.to(self.world.device))
             count += batch.count
         result = Summed(total, count, stop)
         if self.world.size > 1:
             summed = self.world.total([float(total), float(count), float(stop)])
             result = Summed(torch.tensor(summed[0]), int(summed[1]), summed[2] > 0)
-        self._divide(self.world.size / max(1, result.count))
+        self.divide(self.world.size / max(1, result.count))
         return result
+
+    def draw(self, step: int, place: int = 0) -> None:
+        """From now on, random numbers are those of this step and of the batch in this place."""
+        torch.manual_seed(_mixed(self.seed, step, place))
+
+    def backward(self, batch: Batch) -> Float[Tensor, ""]:
+        """Add the gradient of a batch to that of the parameters; its loss."""
+        with self._precision():
+            loss: Tensor = self.learner(batch)
+            loss.backward()
+        return loss.detach()
+
+    def divide(self, factor: float | Float[Tensor, ""]) -> None:
+        """Multiply the gradient by one over what it was summed over."""
+        gradients = [p.grad for p in self.learner.parameters() if p.grad is not None]
+        torch._foreach_mul_(gradients, factor)
 
     def _together(self, last: bool) -> AbstractContextManager[Any]:
         """Processes exchange gradients once a step, with the last batch."""
@@ -120,10 +133,6 @@ class Stepper:
             return nullcontext()
         return torch.autocast(self.world.device.type, dtype=torch.bfloat16)
 
-    def _divide(self, factor: float) -> None:
-        gradients = [p.grad for p in self.learner.parameters() if p.grad is not None]
-        torch._foreach_mul_(gradients, factor)
-
     def _fitting(
         self, pieces: Sequence[BatchRows], ready: Sequence[Batch]
     ) -> tuple[Sequence[BatchRows], Sequence[Batch]]:
@@ -133,7 +142,7 @@ class Stepper:
         parts = [part for piece in pieces for part in piece.split(self.limit)]
         return parts, [self.make(part) for part in parts]
 
-    def _lower(self, part: BatchRows, fault: BaseException) -> None:
+    def lower(self, part: BatchRows, fault: BaseException) -> None:
         """From now on, batches of at most half the size of the one that did not fit (T10)."""
         if self.world.size > 1:  # the others wait for a gradient that this process cannot give
             raise MemoryLimitError(

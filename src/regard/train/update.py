@@ -42,18 +42,23 @@ class Taken:
 
 def apply(learned: Learned, summed: Summed, clip: float) -> Callable[[], list[float]]:
     """Clip the gradient and take the step, unless a number is not finite; the numbers, to be read later."""
+    return later(stepped(learned, summed.loss, clip))
+
+
+def stepped(learned: Learned, loss: Float[Tensor, ""], clip: float) -> Float[Tensor, " numbers"]:
+    """The same; its numbers where they lie: the loss, the length of the gradient and of each parameter's."""
     norms = shard.norms(learned.model)
     norm = torch.linalg.vector_norm(norms)
-    loss = summed.loss.to(norm.device)
+    loss = loss.to(norm.device)
     finite = norm.isfinite() & loss.isfinite()
-    read = later(torch.cat([loss.double().view(1), norm.double().view(1), norms.double()]))
+    numbers = torch.cat([loss.double().view(1), norm.double().view(1), norms.double()])
     factor = (clip / (norm + 1e-6)).clamp(max=1.0)
     if learned.is_fused:
         _step_on_device(learned.optimiser, factor, finite)
     elif bool(finite):
         _scale(learned.model, float(factor))
         learned.optimiser.step()
-    return read
+    return numbers
 
 
 def _step_on_device(optimiser: torch.optim.Optimizer, factor: Tensor, finite: Tensor) -> None:
@@ -61,6 +66,16 @@ def _step_on_device(optimiser: torch.optim.Optimizer, factor: Tensor, finite: Te
     optimiser.grad_scale = factor.reciprocal()  # type: ignore[attr-defined]
     optimiser.found_inf = (~finite).float()  # type: ignore[attr-defined]
     optimiser.step()
+    changed(optimiser)
+
+
+def changed(optimiser: torch.optim.Optimizer) -> None:
+    """Say that the weights are new: torch does not of a fused step, and does not see a recorded one.
+
+    Who keeps copies of them, as the search does, would take them for the same.
+    """
+    for group in optimiser.param_groups:
+        torch.autograd.graph.increment_version(group["params"])
 
 
 def _scale(model: nn.Module, factor: float) -> None:
@@ -71,7 +86,7 @@ def _scale(model: nn.Module, factor: float) -> None:
 def later(numbers: Float[Tensor, " numbers"]) -> Callable[[], list[float]]:
     """The numbers of a device, fetched without waiting; the call that reads them waits if it must."""
     if not numbers.is_cuda:
-        return numbers.tolist
+        return numbers.clone().tolist
     here = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
     here.copy_(numbers, non_blocking=True)
     arrived = torch.cuda.Event()
