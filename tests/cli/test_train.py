@@ -67,6 +67,15 @@ def test_nothing_to_learn_from(tell_json):
     assert (code, answer["what"]) == (2, "there is nothing to learn from")
 
 
+def test_a_card_names_the_files_and_not_where_they_lay(tmp_path, tell):
+    file, folder = tmp_path / "odd|name.tsv", tmp_path / "run"
+    file.write_text("".join(f"word {n}\tother {n}\n" for n in range(200)))
+    assert tell("train", file, "-p", "luong2015-dot", "-o", folder, *TINY)[0] == 0
+    card = (folder / "README.md").read_text()
+    assert "| learned from | odd\\|name.tsv |" in card
+    assert str(tmp_path) not in card
+
+
 @pytest.mark.parametrize(("word", "code"), [("stop", 3), ("skip", 0)])
 def test_a_line_that_is_not_utf8_stops_or_is_skipped(word, code, tmp_path, tell):
     good = b"".join(b"word %d\tother %d\n" % (n, n) for n in range(200))
