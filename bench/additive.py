@@ -5,7 +5,8 @@
 Parts, each of which may fail alone: how many tanh (and reciprocals) a second the GPU gives, by a
 microbenchmark; forward and forward + backward at 1,024 x 1,024 with 8 heads of 64 neurons, explicit, compiled
 and fused; errors against float64; time and memory up to 16,384. On a CPU: explicit and blocked.
-`--tune`, on a GPU, tries block sizes instead, the best of which belong into `additive_launch`: a minute.
+`--tune`, on a GPU, first tries block sizes, prints the best, which belong into `additive_launch`, and goes on
+with them: a minute more.
 """
 
 from __future__ import annotations
@@ -142,13 +143,14 @@ def compare(device: str, floor: float | None, length: int) -> Iterator[dict[str,
     if device == "cuda":
         ways += [
             ("explicit", explicit, torch.bfloat16, False),
-            ("explicit, compiled", explicit, torch.float32, True),
-            ("explicit, compiled", explicit, torch.bfloat16, True),
+            ("explicit", explicit, torch.float16, False),
             ("fused", additive, torch.float32, False),
             ("fused", additive, torch.bfloat16, False),
             ("fused", additive, torch.float16, False),
+            ("explicit, compiled", explicit, torch.float32, True),
+            ("explicit, compiled", explicit, torch.bfloat16, True),
         ]
-    base: dict[str, float] = {}
+    base: dict[tuple[str, torch.dtype], float] = {}  # explicit, in the same precision
     for name, kernel, dtype, compiled in ways:
         row: dict[str, Any] = {"path": name, "precision": str(dtype).removeprefix("torch.")}
         for step, work in zip(
@@ -156,10 +158,10 @@ def compare(device: str, floor: float | None, length: int) -> Iterator[dict[str,
         ):
             try:
                 taken = milliseconds(work, device) / 1e3
-                base.setdefault(step, taken)
+                base.setdefault((step, dtype), taken)
                 row[step] = Seconds(taken)
                 row[f"{step} call"] = Seconds(called(work, device))
-                row[f"{step} x"] = Ratio(base[step] / taken)
+                row[f"{step} x"] = Ratio(base[step, dtype] / taken)
                 if least and step == "forward":
                     row["of tanh floor"] = Share(least / taken)
                 if device == "cuda":
@@ -213,46 +215,61 @@ def growth(floor: float | None) -> Iterator[dict[str, Any]]:
         yield row
 
 
-# queries, keys, warps, turns written out, most registers
-FORWARDS = (
-    (16, 128, 4, 2, None),
-    (16, 128, 4, 1, None),
-    (16, 128, 4, 2, 128),
-    (32, 128, 4, 1, None),
-    (32, 128, 4, 2, None),
-    (32, 64, 2, 2, None),
-)
-# queries, keys, warps, turns, registers, then keys held and registers for the neurons, programs a processor
-BACKWARDS = (
-    (16, 64, 2, 2, 168, 16, 128, 8),
-    (16, 64, 2, 2, 168, 32, None, 8),
-    (16, 64, 2, 2, 168, 32, 168, 8),
-    (32, 64, 4, 1, 128, 32, 200, 4),
-    (16, 128, 4, 1, None, 16, 128, 4),
-    (16, 128, 4, 1, 128, 32, 200, 8),
-)
+ONE = "queries", "keys", "warps", "unroll", "registers"
+ALL = *ONE, "held", "neuron_registers", "fill"
+Candidate = tuple[str, dict[str, int | None]]
+# For each name in `additive_launch`: the step it decides, in which precision, and what else it could be.
+TRIED: dict[str, tuple[str, torch.dtype, tuple[str, ...], tuple[tuple[int | None, ...], ...]]] = {
+    "FORWARD": (
+        "forward",
+        torch.bfloat16,
+        ONE,
+        (
+            (16, 128, 4, 2, 128),
+            (16, 128, 4, 1, 128),
+            (16, 128, 4, 2, None),
+            (16, 64, 2, 2, 128),
+            (16, 256, 8, 2, 128),
+            (32, 128, 8, 1, 128),
+        ),
+    ),
+    "EXACT": (
+        "forward",
+        torch.float32,
+        ONE,
+        ((16, 64, 2, 2, 168), (16, 64, 2, 2, None), (16, 32, 2, 2, 128), (16, 128, 4, 1, None)),
+    ),
+    "BACKWARD": (
+        "both",
+        torch.bfloat16,
+        ALL,
+        (
+            (16, 64, 2, 2, 168, 32, None, 8),
+            (16, 64, 2, 2, 168, 16, 128, 8),
+            (16, 64, 2, 2, 168, 32, 168, 8),
+            (16, 64, 2, 1, 128, 16, 128, 8),
+            (16, 128, 4, 1, None, 16, 128, 4),
+            (32, 64, 4, 1, 128, 32, 200, 4),
+        ),
+    ),
+}
 STEPS = ("forward", "both")
 
 
-Candidate = tuple[str, dict[str, int | None], torch.dtype]
-
-
 def candidates() -> list[Candidate]:
-    """Each with the step it is for: blocks for one precision, and the present ones for the others."""
-    one = "queries", "keys", "warps", "unroll", "registers"
-    all_ = *one, "held", "neuron_registers", "fill"
-    found: list[Candidate] = []
-    found += [("forward", dict(zip(one, row, strict=True)), torch.bfloat16) for row in FORWARDS]
-    found += [("both", dict(zip(all_, row, strict=True)), torch.bfloat16) for row in BACKWARDS]
-    return [*found, ("both", {}, torch.float32), ("both", {}, torch.float16)]
+    """A name of `additive_launch` and the blocks to try there."""
+    return [
+        (name, dict(zip(keys, row, strict=True)))
+        for name, (_, _, keys, rows) in TRIED.items()
+        for row in rows
+    ]
 
 
 @contextmanager
-def using(step: str, blocks: dict[str, int | None]) -> Iterator[None]:
+def using(name: str, blocks: dict[str, int | None]) -> Iterator[None]:
     """Launch with these blocks for a while."""
     from regard.attention.kernels import additive_launch as launch
 
-    name = "FORWARD" if step == "forward" else "BACKWARD"
     kept = getattr(launch, name)
     setattr(launch, name, replace(kept, **blocks))
     try:
@@ -263,11 +280,12 @@ def using(step: str, blocks: dict[str, int | None]) -> Iterator[None]:
 
 def warm(candidate: Candidate) -> str:
     """Compile one candidate in a process of its own; Triton keeps the result on disk."""
-    step, blocks, dtype = candidate
-    with using(step, blocks):
+    name, blocks = candidate
+    step, dtype, *_ = TRIED[name]
+    with using(name, blocks):
         works(additive, 1024, dtype, "cuda")[STEPS.index(step)]()
     torch.cuda.synchronize()
-    return f"{step} {blocks} {dtype}"
+    return f"{name} {blocks}"
 
 
 def warm_all(seconds: float) -> None:
@@ -293,30 +311,33 @@ def programs(work: Work) -> dict[str, float]:
     return {name: round(time, 1) for name, time in order if time > 0}
 
 
-def tune(keep: Callable[[str, Any], None]) -> None:
-    """Block sizes and warps for the fused programs; the best lines belong into `additive_launch`."""
+def tune(keep: Callable[[str, Any], None], floor: float | None) -> None:
+    """Try blocks and warps for the fused programs, and go on with the fastest, which is printed."""
+    from regard.attention.kernels import additive_launch as launch
+
     began = time.perf_counter()
     warm_all(40.0)
     print(f"compiled in {time.perf_counter() - began:.1f} s", flush=True)
     rows: dict[str, list[dict[str, Any]]] = {}
-    for step, blocks, dtype in sorted(candidates(), key=lambda one: bool(one[1])):
-        row: dict[str, Any] = dict(blocks)
+    for name, blocks in candidates():
+        step, dtype, *_ = TRIED[name]
+        row: dict[str, Any] = {"blocks": blocks}
         try:
-            with using(step, blocks):
-                for name, work in zip(STEPS, works(additive, 1024, dtype, "cuda"), strict=True):
-                    if name == step or not blocks:
-                        row[f"{name} ms"] = round(milliseconds(work, "cuda", 10, 0.3), 4)
-                        row[f"{name} programs"] = programs(work)
+            with using(name, blocks):
+                work = works(additive, 1024, dtype, "cuda")[STEPS.index(step)]
+                row["ms"] = round(milliseconds(work, "cuda", 15, 0.3), 4)
+                row["programs"] = programs(work)
+            if floor and step == "forward":
+                row["of tanh floor"] = HEADS * 1024**2 * WIDTH / floor / 1e9 / row["ms"]
         except Exception as error:
             row["failed"] = f"{type(error).__name__}: {error}"[:200]
-        name = f"tune {step}" if blocks else str(dtype)
         print(name, row, flush=True)
-        rows[name] = sorted(
-            [*rows.get(name, []), row], key=lambda one: one.get(f"{step} ms", math.inf)
-        )
-        keep(name, rows[name])
+        rows[name] = sorted([*rows.get(name, []), row], key=lambda one: one.get("ms", math.inf))
+        keep(f"tune {name}", rows[name])
     for name, found in rows.items():
-        print(f"best, {name}: {found[0]}", flush=True)
+        if "failed" not in found[0]:
+            setattr(launch, name, replace(getattr(launch, name), **found[0]["blocks"]))
+        print(f"best: {name} = {getattr(launch, name)}", flush=True)
 
 
 def main() -> None:
@@ -337,10 +358,12 @@ def main() -> None:
         """One table, printed and kept as far as it came."""
         got: list[dict[str, Any]] = []
         try:
-            got.extend(rows)
+            for row in rows:
+                got.append(row)
+                keep(name, got)
+                print(name, row, flush=True)
         except Exception:
             traceback.print_exc()
-        keep(name, got)
         if got:
             names = dict.fromkeys(key for row in got for key in row)
             print(Table(title, [{key: row.get(key) for key in names} for row in got]), flush=True)
@@ -350,9 +373,6 @@ def main() -> None:
         if options.out:
             options.out.write_text(json.dumps(found, indent=1, default=float) + "\n")
 
-    if options.tune:
-        tune(keep)
-        return
     floor = None
     if gpu:
         try:
@@ -368,13 +388,18 @@ def main() -> None:
             )
         except Exception:
             traceback.print_exc()
+    if gpu and options.tune:
+        try:
+            tune(keep, floor)
+        except Exception:
+            traceback.print_exc()
+    if gpu:
+        part("growth", f"Growth, bfloat16, {HEADS} heads x {WIDTH}", growth(floor))
+        part("errors", "Largest error against float64, of the largest value", errors())
     size = f"{length:,} x {length:,}, {HEADS} heads x {WIDTH}"
     part(
         "compare", f"Additive attention, {size}, {machine}", compare(options.device, floor, length)
     )
-    if gpu:
-        part("errors", "Largest error against float64, of the largest value", errors())
-        part("growth", f"Growth, bfloat16, {HEADS} heads x {WIDTH}", growth(floor))
 
 
 if __name__ == "__main__":

@@ -38,12 +38,15 @@ SOURCE, STEPS = 32, 64
 CASES = {"greedy b1": (1, 1), "greedy b64": (64, 1), "beam 5 b64": (64, 5), "beam 5 b1": (1, 5)}
 TARGETS = {"greedy b1": 0.25, "greedy b64": 0.68, "beam 5 b64": 0.95}  # ms a step
 
+RIVALS = ("greedy b64", "beam 5 b64", "greedy b1", "beam 5 b1")  # the ones that matter most first
+
 FOUND: dict[str, Any] = {"parts": {}, "failed": {}}
 
 
 @contextmanager
 def part(name: str, options: argparse.Namespace, seconds: int) -> Iterator[dict[str, Any]]:
     """One part of the whole; it may fail or take too long without harm to the others."""
+    seconds = max(1, min(seconds, int(options.end - time.perf_counter())))
 
     def late(*_: object) -> None:
         raise TimeoutError(f"over {seconds} s")
@@ -213,7 +216,6 @@ def their_model() -> Any:
     return MarianMTModel(config).to("cuda", torch.bfloat16).eval()
 
 
-@torch.inference_mode()
 def theirs(
     figures: dict[str, Any], model: Any, batch: int, slots: int, cache: str, rounds: int
 ) -> None:
@@ -221,15 +223,17 @@ def theirs(
     mask = torch.ones_like(source)
 
     def work() -> object:
-        return model.generate(
-            input_ids=source,
-            attention_mask=mask,
-            num_beams=slots,
-            do_sample=False,
-            min_new_tokens=STEPS,
-            max_new_tokens=STEPS,
-            cache_implementation=cache,
-        )
+        # A static cache is compiled, which tensors of inference mode may hinder; otherwise they help.
+        with torch.inference_mode(cache != "static"), torch.no_grad():
+            return model.generate(
+                input_ids=source,
+                attention_mask=mask,
+                num_beams=slots,
+                do_sample=False,
+                min_new_tokens=STEPS,
+                max_new_tokens=STEPS,
+                cache_implementation=cache,
+            )
 
     start = time.perf_counter()
     work()
@@ -358,7 +362,12 @@ def main() -> None:
     parser.add_argument("--run", type=Path, help="a trained translation run, with --data")
     parser.add_argument("--out", type=Path, help="all figures as JSON")
     parser.add_argument("--mine", action="store_true", help="leave the peer out")
+    parser.add_argument(
+        "--theirs", action="store_true", help="the peer alone, which warms its compiler"
+    )
+    parser.add_argument("--seconds", type=float, default=120.0, help="after which nothing is begun")
     options = parser.parse_args()
+    options.end = time.perf_counter() + options.seconds
     if not torch.cuda.is_available() or options.device != "cuda":
         print("bench/decode.py needs a GPU; bench/decode_cpu.py measures without one")
         return
@@ -368,25 +377,25 @@ def main() -> None:
     with part("copy", options, 30) as figures:
         rate = copy_rate()
         figures["TB/s"] = round(rate / 1e12, 2)
-    model = our_model()
-    for name, (batch, slots) in CASES.items():
-        with part(f"ours {name}", options, 90) as figures:
-            ours(figures, model, batch, slots)
-            print(f"ours {name}: {figures}", flush=True)
-    for name in ("greedy b1", "greedy b64", "beam 5 b64"):
-        with part(f"profile {name}", options, 30) as figures:
-            profile(figures, model, *CASES[name])
+    model = None
+    if not options.theirs:
+        model = our_model()
+        for name, (batch, slots) in CASES.items():
+            with part(f"ours {name}", options, 60) as figures:
+                ours(figures, model, batch, slots)
+                print(f"ours {name}: {figures}", flush=True)
     rival = None
     if not options.mine:
         with part("HF model", options, 60):
             rival = their_model()
-    for cache in ("dynamic", "static"):
-        for name, (batch, slots) in CASES.items():
-            if rival is None or (cache == "static" and name == "beam 5 b1"):
-                continue
-            with part(f"HF {cache} {name}", options, 40) as figures:
-                theirs(figures, rival, batch, slots, cache, 2)
+    for cache in ("dynamic", "static") if rival is not None else ():
+        for name in RIVALS if cache == "dynamic" else RIVALS[:3]:
+            with part(f"HF {cache} {name}", options, 45) as figures:
+                theirs(figures, rival, *CASES[name], cache, 3)
                 print(f"HF {cache} {name}: {figures}", flush=True)
+    table(rate)
+    if model is None:
+        return
     for slots in (1, 5) if options.data is not None else ():
         with part(f"corpus beam {slots}", options, 60) as figures:
             corpus(figures, options, model, rival, slots)
@@ -395,7 +404,9 @@ def main() -> None:
         with part("trained", options, 90) as figures:
             trained(figures, options, 5)
             print(f"trained: {figures}", flush=True)
-    table(rate)
+    for name in ("greedy b1", "greedy b64", "beam 5 b64"):
+        with part(f"profile {name}", options, 30) as figures:
+            profile(figures, model, *CASES[name])
 
 
 if __name__ == "__main__":

@@ -372,28 +372,30 @@ def length(device: str, tell: Callable[[Any], None]) -> None:
     from regard.tasks.task import summed_loss
 
     model, rows, base = small(device), [], None
-    for size in (32, 64, 128, 256, 512, 1024, 2048, 4096):
-        ids = torch.randint(3, 8000, (4096 // size, size), device=device)
+    try:
+        for size in (32, 64, 128, 256, 512, 1024, 2048, 4096):
+            ids = torch.randint(3, 8000, (4096 // size, size), device=device)
 
-        def step(ids: torch.Tensor = ids) -> None:
-            model.zero_grad(set_to_none=True)
-            summed_loss(model(ids, None, ids), ids, 0.1).backward()
+            def step(ids: torch.Tensor = ids) -> None:
+                model.zero_grad(set_to_none=True)
+                summed_loss(model(ids, None, ids), ids, 0.1).backward()
 
-        step()
-        with Memory(device) as memory:
             step()
-        taken = timed({"step": step}, device, rounds=5, warmup=0, seconds=20)["step"].median
-        base = base or taken
-        rows.append(
-            {
-                "length": size,
-                "rows": len(ids),
-                "step": Seconds(taken),
-                "times the first": Ratio(taken / base),
-                "memory": Bytes(memory.peak),
-            }
-        )
-    tell(Table(f"A training step on 4,096 tokens, {device}", rows))
+            with Memory(device) as memory:
+                step()
+            taken = timed({"step": step}, device, rounds=5, warmup=0, seconds=20)["step"].median
+            base = base or taken
+            rows.append(
+                {
+                    "length": size,
+                    "rows": len(ids),
+                    "step": Seconds(taken),
+                    "times the first": Ratio(taken / base),
+                    "memory": Bytes(memory.peak),
+                }
+            )
+    finally:  # what was measured is told, whatever came after
+        tell(Table(f"A training step on 4,096 tokens, {device}", rows))
 
 
 def beam(device: str, tell: Callable[[Any], None]) -> None:
@@ -405,29 +407,33 @@ def beam(device: str, tell: Callable[[Any], None]) -> None:
 
     model, rows, base = small(device).eval(), [], None
     ids = torch.randint(3, 8000, (16, 24), device=device)
-    with torch.inference_mode():
-        encoded = model.encode(ids, None)
-        for width in (1, 2, 4, 8, 16):
-            chosen = DecodeSettings(beam=width, min_length=32, max_length=32)
+    try:
+        with torch.inference_mode():
+            encoded = model.encode(ids, None)
+            for width in (1, 2, 4, 8, 16):
+                chosen = DecodeSettings(beam=width, min_length=32, max_length=32)
 
-            def work(chosen: DecodeSettings = chosen) -> None:
-                search(model.decoder, encoded, chosen)
+                def work(chosen: DecodeSettings = chosen) -> None:
+                    search(model.decoder, encoded, chosen)
 
-            work()
-            with Memory(device) as memory:
                 work()
-            taken = timed({"search": work}, device, rounds=5, warmup=0, seconds=20)["search"].median
-            base = base or taken
-            rows.append(
-                {
-                    "beam": width,
-                    "search": Seconds(taken),
-                    "times greedy": Ratio(taken / base),
-                    "times a beam": Ratio(taken / base / width),
-                    "memory": Bytes(memory.peak),
-                }
-            )
-    tell(Table(f"Decoding 16 sentences to 32 symbols, {device}", rows))
+                with Memory(device) as memory:
+                    work()
+                taken = timed({"search": work}, device, rounds=5, warmup=0, seconds=20)[
+                    "search"
+                ].median
+                base = base or taken
+                rows.append(
+                    {
+                        "beam": width,
+                        "search": Seconds(taken),
+                        "times greedy": Ratio(taken / base),
+                        "times a beam": Ratio(taken / base / width),
+                        "memory": Bytes(memory.peak),
+                    }
+                )
+    finally:  # what was measured is told, whatever came after
+        tell(Table(f"Decoding 16 sentences to 32 symbols, {device}", rows))
 
 
 def batch(device: str, tell: Callable[[Any], None]) -> None:
@@ -440,31 +446,33 @@ def batch(device: str, tell: Callable[[Any], None]) -> None:
 
     model, rows = small(device), []
     chosen = DecodeSettings(beam=4, min_length=32, max_length=32)
-    for size in (1, 8, 32, 128):
-        ids = torch.randint(3, 8000, (size, 32), device=device)
+    try:
+        for size in (1, 8, 32, 128):
+            ids = torch.randint(3, 8000, (size, 32), device=device)
 
-        def train(ids: torch.Tensor = ids) -> None:
-            model.train().zero_grad(set_to_none=True)
-            summed_loss(model(ids, None, ids), ids, 0.1).backward()
+            def train(ids: torch.Tensor = ids) -> None:
+                model.train().zero_grad(set_to_none=True)
+                summed_loss(model(ids, None, ids), ids, 0.1).backward()
 
-        @torch.inference_mode()
-        def decode(ids: torch.Tensor = ids) -> None:
-            model.eval()
-            search(model.decoder, model.encode(ids, None), chosen)
+            @torch.inference_mode()
+            def decode(ids: torch.Tensor = ids) -> None:
+                model.eval()
+                search(model.decoder, model.encode(ids, None), chosen)
 
-        row: dict[str, Any] = {"rows": size}
-        for name, work in (("training", train), ("decoding", decode)):
-            work()
-            with Memory(device) as memory:
+            row: dict[str, Any] = {"rows": size}
+            for name, work in (("training", train), ("decoding", decode)):
                 work()
-            taken = timed({name: work}, device, rounds=5, warmup=0, seconds=20)[name].median
-            row |= {
-                name: Seconds(taken),
-                f"{name} symbols/s": 32 * size / taken,
-                f"{name} memory": Bytes(memory.peak),
-            }
-        rows.append(row)
-    tell(Table(f"Rows at a time, {device}", rows))
+                with Memory(device) as memory:
+                    work()
+                taken = timed({name: work}, device, rounds=5, warmup=0, seconds=20)[name].median
+                row |= {
+                    name: Seconds(taken),
+                    f"{name} symbols/s": 32 * size / taken,
+                    f"{name} memory": Bytes(memory.peak),
+                }
+            rows.append(row)
+    finally:  # what was measured is told, whatever came after
+        tell(Table(f"Rows at a time, {device}", rows))
 
 
 if __name__ == "__main__":

@@ -208,3 +208,14 @@ def test_a_compiler_takes_it_whole():
     gradients = [torch.autograd.grad(one.square().sum(), inputs) for one in found]
     for one, other in zip(*gradients, strict=True):
         torch.testing.assert_close(one, other, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("dtype", "times"), [(torch.float32, 64), (torch.float16, 8)], ids=str)
+@pytest.mark.parametrize("name", ["none", "padding&causal"])
+def test_where_v_is_large_the_maximum_is_looked_for(dtype, times, name):
+    """Scores so far apart that powers below the bound would vanish in this precision."""
+    torch.manual_seed(7)
+    attentions = twins(5, dtype)
+    for attention in attentions:
+        attention.score.value_weight.data.mul_(times)
+    agree(attentions, draw(29, 31, dtype), make_mask(name, 31))

@@ -29,7 +29,8 @@ class Blocks:
     registers: int | None = None  # at most, for each thread: fewer leave room for more programs
 
 
-FORWARD = Blocks(queries=16, keys=128, warps=4, unroll=2)
+FORWARD = Blocks(queries=16, keys=128, warps=4, unroll=2, registers=128)
+EXACT = Blocks(queries=16, keys=64, warps=2, unroll=2, registers=168)  # forward, in float32
 BACKWARD = Blocks(queries=16, keys=64, warps=2, unroll=2, registers=168, fill=8)
 
 
@@ -47,7 +48,8 @@ def forward(
     band: list[int],
 ) -> tuple[Tensor, Tensor]:
     """The context, and the log2 of what each row's softmax divided by."""
-    weight, blocks = weight.contiguous(), FORWARD
+    weight = weight.contiguous()
+    blocks = EXACT if value.dtype == torch.float32 else FORWARD
     asking, offered = _Side.of(query, blocks.queries), _Side.of(key, blocks.keys)
     context = value.new_empty(*query.shape[:3], value.shape[-1])
     normaliser = asking.level.new_empty(query.shape[:3])
@@ -58,6 +60,9 @@ def forward(
         *(*value.stride(), *band),
         **_constants(blocks, asking, lengths),
         **_reading(value),
+        ODD=query.shape[3] % 2 == 1,
+        WIDE=1 << (query.shape[3] - 1).bit_length(),
+        DEEPEST=14.0 if value.dtype == torch.float16 else 100.0,
         UNROLL=blocks.unroll,
         num_warps=blocks.warps,
         num_stages=1,
@@ -111,6 +116,7 @@ def backward(
             *(*chunk, splits[0]),
             **constants,
             **_reading(value),
+            ODD=query.shape[3] % 2 == 1,
             UNROLL=blocks.unroll,
             num_warps=blocks.warps,
             num_stages=1,

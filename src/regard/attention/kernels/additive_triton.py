@@ -101,6 +101,7 @@ def scores(
     key_stride,
     width,
     ROOM: tl.constexpr,
+    ODD: tl.constexpr,
     BLOCK_Q: tl.constexpr,
     BLOCK_K: tl.constexpr,
     UNROLL: tl.constexpr,
@@ -117,7 +118,11 @@ def scores(
     else:
         for neuron in tl.range(0, ROOM, 2, loop_unroll_factor=UNROLL):
             value0 = tl.load(weight + neuron).to(tl.float32)
-            value1 = tl.load(weight + neuron + 1, mask=neuron + 1 < width, other=0.0).to(tl.float32)
+            if ODD:
+                value1 = tl.load(weight + neuron + 1, mask=neuron + 1 < width, other=0.0)
+            else:
+                value1 = tl.load(weight + neuron + 1)
+            value1 = value1.to(tl.float32)
             own0 = tl.load(query_power + neuron * query_stride)
             own1 = tl.load(query_power + (neuron + 1) * query_stride)
             other0 = tl.load(key_power + neuron * key_stride)
@@ -159,6 +164,9 @@ def forward(
     before,
     after,
     ROOM: tl.constexpr,
+    ODD: tl.constexpr,
+    WIDE: tl.constexpr,
+    DEEPEST: tl.constexpr,
     VALUES: tl.constexpr,
     BLOCK_Q: tl.constexpr,
     BLOCK_K: tl.constexpr,
@@ -179,8 +187,13 @@ def forward(
     own = row * ROOM * query_room + at
     weight += (head % weight_heads) * width
     value += batch * value_batch + head * value_head
-    top = tl.full((BLOCK_Q,), -float("inf"), tl.float32)
-    total = tl.zeros((BLOCK_Q,), tl.float32)
+    neuron = tl.arange(0, WIDE)
+    shares = tl.load(weight + neuron, mask=neuron < width, other=0.0).to(tl.float32) * TO_LEVEL
+    # No score is above `bound`, nor below it by more than all |v|: a maximum is seldom worth looking for.
+    bound = tl.sum(tl.maximum(-shares, 0.0))
+    calm = tl.sum(tl.abs(shares)) < DEEPEST
+    top = tl.full((BLOCK_Q,), 0.0, tl.float32) + tl.where(calm, bound, -float("inf"))
+    total = tl.zeros((BLOCK_Q, BLOCK_K), tl.float32)
     found = tl.zeros((BLOCK_Q, VALUES), tl.float32)
     for other_block in range(low, high):
         to = other_block * BLOCK_K + tl.arange(0, BLOCK_K)
@@ -197,6 +210,7 @@ def forward(
             key_room,
             width,
             ROOM,
+            ODD,
             BLOCK_Q,
             BLOCK_K,
             UNROLL,
@@ -205,19 +219,23 @@ def forward(
         distance = to[None, :] - (first + at)[:, None]
         seen = (distance >= -before) & (distance <= after) & (to < length)[None, :]
         score = tl.where(seen, score, -float("inf"))
-        higher = tl.maximum(top, tl.max(score, 1))
-        base = tl.where(higher == -float("inf"), 0.0, higher)
-        share = tl.exp2(score - base[:, None])
-        decay = tl.exp2(top - base)
-        total = total * decay + tl.sum(share, 1)
+        if calm:
+            share = tl.exp2(score - bound)
+        else:
+            higher = tl.maximum(top, tl.max(score, 1))
+            base = tl.where(higher == -float("inf"), 0.0, higher)
+            share = tl.exp2(score - base[:, None])
+            decay = tl.exp2(top - base)[:, None]
+            total, found = total * decay, found * decay
+            top = higher
+        total += share
         read = tl.load(
             value + to[:, None] * value_position + out[None, :] * value_neuron,
             mask=(to < keys)[:, None] & (out < value_width)[None, :],
             other=0.0,
         )
-        found = found * decay[:, None]
         found = tl.dot(share.to(read.dtype), read, found, input_precision=PRECISION)
-        top = higher
+    total = tl.sum(total, 1)
     blind = total == 0.0
     found = found / tl.where(blind, 1.0, total)[:, None]
     place = (row * queries + at)[:, None] * value_width + out[None, :]
@@ -263,6 +281,7 @@ def scores_backward(
     chunk_blocks,
     splits,
     ROOM: tl.constexpr,
+    ODD: tl.constexpr,
     VALUES: tl.constexpr,
     BLOCK_Q: tl.constexpr,
     BLOCK_K: tl.constexpr,
@@ -308,6 +327,7 @@ def scores_backward(
             key_room,
             width,
             ROOM,
+            ODD,
             BLOCK_Q,
             BLOCK_K,
             UNROLL,
