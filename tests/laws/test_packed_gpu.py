@@ -1,41 +1,63 @@
-"""The packed kernel and the loss kernel on a GPU: equal to the formula in float64, gradients too."""
+"""The packed kernel and the loss kernel on a GPU: equal to the formula in float64, gradients too.
 
+Without a GPU the same programs run by Triton's interpreter, where it is installed: TRITON_INTERPRET=1.
+"""
+
+import os
+from importlib.util import find_spec
+
+import jaxtyping
 import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.attention import Causal, Packed, Segments
+from regard.attention import Attention, Causal, Heads, Packed, ScaledDot, Segments, Softmax
 from regard.attention.kernels import segments
 from regard.tasks.loss import summed_loss, summed_loss_of
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") is not None
+
 pytestmark = [
     pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA"),
+    pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs CUDA"),
+    pytest.mark.filterwarnings("ignore:.* encountered in"),  # the interpreter's numpy
 ]
 
 CLOSE = {torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 3e-3}
+if DEVICE == "cpu":
+    del CLOSE[torch.bfloat16]  # which the interpreter multiplies as whole numbers
+
+
+@pytest.fixture(autouse=True)
+def _unchecked_shapes():
+    """Programs of Triton are not Python."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def away(found: torch.Tensor, wanted: torch.Tensor) -> float:
-    return float((found.double() - wanted).norm() / wanted.norm())
+    found, wanted = found.detach().double(), wanted.detach()
+    return float((found - wanted).norm() / wanted.norm())
 
 
-@pytest.mark.parametrize("width", [16, 64, 128])
+@pytest.mark.parametrize("width", [16, 64, 128] if DEVICE == "cuda" else [16])
 @pytest.mark.parametrize("dtype", list(CLOSE))
 @pytest.mark.parametrize("causal", [False, True])
 def test_packed_attention(width, dtype, causal):
     torch.manual_seed(width)
-    queries = torch.tensor([3, 64, 0, 71, 130, 1, 257, 17], device="cuda")
-    keys = queries if causal else torch.tensor([5, 17, 2, 67, 64, 0, 311, 1], device="cuda")
+    queries = torch.tensor([3, 64, 0, 71, 130, 1, 257, 17], device=DEVICE)
+    keys = queries if causal else torch.tensor([5, 17, 2, 67, 64, 0, 311, 1], device=DEVICE)
     asked = Segments.of(queries, int(queries.sum()) + 131)
     told = asked if causal else Segments.of(keys, int(keys.sum()) + 7)
     sizes = asked.positions.shape[1], told.positions.shape[1], told.positions.shape[1]
-    joined = [torch.randn(1, size, 3, 2 * width, device="cuda", dtype=dtype) for size in sizes]
+    joined = [torch.randn(1, size, 3, 2 * width, device=DEVICE, dtype=dtype) for size in sizes]
     query, key, value = (one[..., width:].transpose(1, 2).requires_grad_() for one in joined)
     packing = Packed(asked, told)
     found = segments.attend(query, key, value, packing, causal, 0.3)
     mask = packing & Causal() if causal else packing
-    allowed = mask.to_bool(*sizes[:2], device="cuda")
+    allowed = mask.to_bool(*sizes[:2], device=DEVICE)
     wide = [one.detach().double().requires_grad_() for one in (query, key, value)]
     scores = (wide[0] @ wide[1].transpose(-1, -2) * 0.3).masked_fill(~allowed, -1e300)
     expected = (scores.softmax(-1) * allowed) @ wide[2]
@@ -49,19 +71,41 @@ def test_packed_attention(width, dtype, causal):
         assert away(one, other) < CLOSE[dtype]
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize("causal", [False, True])
+def test_side_by_side_is_apart(monkeypatch, causal, gated):
+    """Gradients of queries, keys and values in one tensor are those of three."""
+    torch.manual_seed(3)
+    heads = Heads(12, 3, Attention(ScaledDot(), Softmax()), key_width=16).to(DEVICE)
+    heads.gate = torch.tensor([0.5, 2.0, 0.0], device=DEVICE) if gated else None
+    row = Segments.of(torch.tensor([3, 0, 41, 1], device=DEVICE), 53)
+    mask = Causal() & Packed(row, row) if causal else Packed(row, row)
+    states = torch.randn(1, 53, 12, device=DEVICE, requires_grad=True)
+    monkeypatch.setattr(segments, "takes", lambda *_: True)
+    seen, ways = [], segments.attend_within
+    monkeypatch.setattr(segments, "attend_within", lambda *given: seen.append(1) or ways(*given))
+    asked = heads.query(states), heads.remember(states, mask)
+    found = heads.within(states, mask), heads._answer(*asked)
+    pull = torch.randn_like(found[0])
+    leaves = [states, *heads.parameters()]
+    assert seen
+    assert_close(*found, rtol=1e-5, atol=1e-6)
+    assert_close(*(torch.autograd.grad(one, leaves, pull) for one in found), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in CLOSE if dtype != torch.float16])
 @pytest.mark.parametrize("bias", [False, True])
 def test_loss_by_chunks(monkeypatch, dtype, bias):
     monkeypatch.setattr("regard.tasks.loss.WHOLE", 0)
     monkeypatch.setattr("regard.tasks.loss.CHUNK", 1 << 20)
     torch.manual_seed(1)
-    output = torch.nn.Linear(67, 9_973, bias=bias, device="cuda")
-    states = torch.randn(1_009, 67, device="cuda", dtype=dtype).requires_grad_()
-    targets = torch.randint(0, 9_973, (1_009,), device="cuda")
+    output = torch.nn.Linear(67, 9_973, bias=bias, device=DEVICE)
+    states = torch.randn(1_009, 67, device=DEVICE, dtype=dtype).requires_grad_()
+    targets = torch.randint(0, 9_973, (1_009,), device=DEVICE)
     targets[::5] = -100
-    with torch.autocast("cuda", torch.bfloat16, enabled=dtype is torch.bfloat16):
+    with torch.autocast(DEVICE, torch.bfloat16, enabled=dtype is torch.bfloat16):
         found = summed_loss_of(states, output, targets, 0.1)
-    wide = torch.nn.Linear(67, 9_973, bias=bias, device="cuda", dtype=torch.float64)
+    wide = torch.nn.Linear(67, 9_973, bias=bias, device=DEVICE, dtype=torch.float64)
     wide.load_state_dict(output.state_dict())
     wider = states.detach().double().requires_grad_()
     expected = summed_loss(wide(wider), targets, 0.1)

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attention.attention import Attention
+from regard.attention.kernels import packed
 from regard.attention.mask import Mask
 from regard.attention.memory import Memory
 from regard.attention.position import Added, Rotary
@@ -63,7 +64,13 @@ class Heads(nn.Module):
 
     def within(self, states: States, mask: Mask | Tensor | None = None) -> States:
         """What each state reads from all of them: queries, keys and values by one product."""
-        asked, key, value = _projected(states, (self.query, self.key, self.value))
+        projections = self.query, self.key, self.value
+        joined = _joined(states, projections)
+        if isinstance(mask, Mask) and self.position is None and self.key_width == self.value_width:
+            context = packed.attend_within(self.attention, joined, self.num_heads, mask)
+            if context is not None:
+                return self._merged(context)
+        asked, key, value = _parts(joined, projections)
         return self._answer(asked, self._remembered(key, value, mask))
 
     def room(self, like: Tensor, batch: int, capacity: int, mask: Mask | None = None) -> Memory:
@@ -85,7 +92,9 @@ class Heads(nn.Module):
 
     def _answer(self, asked: Tensor, memory: Memory) -> States:
         asked = self._placed(self._split(asked, self.key_width), memory.first, turned=True)
-        context = self.attention(asked, memory)
+        return self._merged(self.attention(asked, memory))
+
+    def _merged(self, context: Tensor) -> States:
         if self.gate is not None:
             context = context * self.gate.view(-1, 1, 1)
         return self.output(context.transpose(1, 2).flatten(2))
@@ -143,18 +152,22 @@ def remember_all(
 ) -> tuple[Memory, ...]:
     """What each of several finds in the same states: all their keys and values by one product."""
     projections = [projection for heads in several for projection in (heads.key, heads.value)]
-    found = iter(_projected(source, projections))
+    found = iter(_parts(_joined(source, projections), projections))
     return tuple(heads._remembered(next(found), next(found), mask) for heads in several)
 
 
-def _projected(states: Tensor, projections: Sequence[nn.Linear]) -> tuple[Tensor, ...]:
-    """The states through each of these maps, which lie under one another as one."""
+def _joined(states: Tensor, projections: Sequence[nn.Linear]) -> Tensor:
+    """The states through all of these maps, which lie under one another as one."""
     weights: list[Tensor] = [projection.weight for projection in projections]
     biases: list[Tensor] = [
         projection.bias for projection in projections if projection.bias is not None
     ]
-    found = F.linear(states, torch.cat(weights), torch.cat(biases) if biases else None)
-    return found.split([projection.out_features for projection in projections], -1)
+    return F.linear(states, torch.cat(weights), torch.cat(biases) if biases else None)
+
+
+def _parts(joined: Tensor, projections: Sequence[nn.Linear]) -> tuple[Tensor, ...]:
+    """What each of the maps found."""
+    return joined.split([projection.out_features for projection in projections], -1)
 
 
 def head_width(width: int, num_heads: int) -> int:

@@ -18,7 +18,7 @@ from regard.attention.mask import Both, Causal, Mask, Padding
 from regard.attention.memory import Memory
 from regard.attention.normalise import Softmax
 from regard.attention.packed import Packed, Segments
-from regard.attention.score import DotScore
+from regard.attention.score import Dot, DotScore, ScaledDot
 
 if TYPE_CHECKING:
     from regard.attention.attention import Attention
@@ -34,22 +34,47 @@ def attend(
     attention: Attention, query: Tensor, memory: Memory, mask: Mask, packing: Packed
 ) -> Float[Tensor, "1 h query value_width"]:
     """The context of each query, read from its own sequence alone."""
-    others = _others(mask)
-    score, causal = attention.score, len(others) == 1 and isinstance(others[0], Causal)
-    dropping = attention.training and attention.dropout > 0
-    simple = (len(others) == 0 or causal) and attention.bias is None and not dropping
-    known = isinstance(score, DotScore) and isinstance(attention.normaliser, Softmax)
-    if known and simple and segments.takes(query, memory.key, memory.value):
+    if _is_known(attention, mask) and segments.takes(query, memory.key, memory.value):
+        score = attention.score
         assert isinstance(score, DotScore)
         return segments.attend(
             score.adapt(query),
             memory.key,
             memory.value,
             packing,
-            causal,
+            _is_causal(mask),
             score.scale(query.shape[-1]),
         )
-    return _side_by_side(attention, query, memory, others, packing)
+    return _side_by_side(attention, query, memory, _others(mask), packing)
+
+
+def attend_within(
+    attention: Attention, joined: Float[Tensor, "batch places three"], heads: int, mask: Mask
+) -> Float[Tensor, "1 h places width"] | None:
+    """Self-attention whose queries, keys and values lie side by side; None where no kernel knows it so."""
+    packing, score = part_of(mask), attention.score
+    if packing is None or packing.queries.starts is not packing.keys.starts:
+        return None
+    if not (isinstance(score, (Dot, ScaledDot)) and attention.watcher is None):
+        return None
+    query, key, value = joined.unflatten(-1, (3, heads, -1)).unbind(2)
+    if not (_is_known(attention, mask) and segments.takes(query, key, value)):
+        return None
+    scale = score.scale(query.shape[-1])
+    return segments.attend_within(joined, heads, packing, _is_causal(mask), scale)
+
+
+def _is_known(attention: Attention, mask: Mask) -> bool:
+    """Whether this is what the kernel works out: softmax over dot products, causal or not."""
+    dropping = attention.training and attention.dropout > 0
+    simple = (not _others(mask) or _is_causal(mask)) and attention.bias is None and not dropping
+    known = isinstance(attention.score, DotScore) and isinstance(attention.normaliser, Softmax)
+    return simple and known
+
+
+def _is_causal(mask: Mask) -> bool:
+    others = _others(mask)
+    return len(others) == 1 and isinstance(others[0], Causal)
 
 
 def _others(mask: Mask) -> tuple[Mask, ...]:

@@ -146,3 +146,103 @@ def _backward(ctx: Any, gradient: Tensor, _of_log_sums: Tensor) -> tuple[Tensor 
 
 
 _attend.register_autograd(_backward, setup_context=_remember)
+
+
+def attend_within(
+    joined: Float[Tensor, "1 places three"],
+    heads: int,
+    packing: Packed,
+    causal: bool,
+    scale: float,
+) -> Split:
+    """The same where queries, keys and values lie side by side in one tensor, as will their gradients."""
+    found, _ = _within(joined, packing.queries.starts, heads, causal, scale)
+    return found.transpose(0, 1).unsqueeze(0)
+
+
+def _thirds(joined: Tensor, heads: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values, each (1, heads, place, width), as they lie."""
+    query, key, value = joined.unflatten(-1, (3, heads, -1)).unbind(2)
+    return query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+
+
+@torch.library.custom_op(
+    "regard::segments_within",
+    mutates_args=(),
+    schema="(Tensor joined, Tensor starts, int heads, bool causal, float scale) -> (Tensor, Tensor)",
+)
+def _within(
+    joined: Tensor, starts: Tensor, heads: int, causal: bool, scale: float
+) -> tuple[Tensor, Tensor]:
+    from regard.attention.kernels import segments_triton
+
+    query, key, value = _thirds(joined, heads)
+    return segments_triton.forward(query, key, value, starts, starts, causal, scale)
+
+
+@_within.register_fake
+def _within_shapes(
+    joined: Tensor,
+    starts: Tensor,  # noqa: ARG001
+    heads: int,
+    causal: bool,  # noqa: ARG001
+    scale: float,  # noqa: ARG001
+) -> tuple[Tensor, Tensor]:
+    _, places, three = joined.shape
+    context = joined.new_empty(places, heads, three // 3 // heads)
+    return context, joined.new_empty(heads, places, dtype=torch.float32)
+
+
+@torch.library.custom_op(
+    "regard::segments_within_backward",
+    mutates_args=(),
+    schema="(Tensor gradient, Tensor joined, Tensor context, Tensor log_sums, Tensor starts, int heads, "
+    "bool causal, float scale) -> Tensor",
+)
+def _gradient_within(
+    gradient: Tensor,
+    joined: Tensor,
+    context: Tensor,
+    log_sums: Tensor,
+    starts: Tensor,
+    heads: int,
+    causal: bool,
+    scale: float,
+) -> Tensor:
+    """What all three should have been, side by side."""
+    from regard.attention.kernels import segments_triton
+
+    found = torch.empty_like(joined, memory_format=torch.contiguous_format)
+    query, key, value = _thirds(joined, heads)
+    segments_triton.backward(
+        gradient.contiguous(), query, key, value, context, log_sums, starts, starts, causal, scale,
+        into=_thirds(found, heads),
+    )  # fmt: skip
+    return found
+
+
+@_gradient_within.register_fake
+def _gradient_within_shape(
+    gradient: Tensor,  # noqa: ARG001
+    joined: Tensor,
+    context: Tensor,  # noqa: ARG001
+    log_sums: Tensor,  # noqa: ARG001
+    starts: Tensor,  # noqa: ARG001
+    heads: int,  # noqa: ARG001
+    causal: bool,  # noqa: ARG001
+    scale: float,  # noqa: ARG001
+) -> Tensor:
+    return torch.empty_like(joined, memory_format=torch.contiguous_format)
+
+
+def _remember_within(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    joined, starts, ctx.heads, ctx.causal, ctx.scale = inputs
+    ctx.save_for_backward(joined, *output, starts)
+
+
+def _backward_within(ctx: Any, gradient: Tensor, _of_log_sums: Tensor) -> tuple[Tensor | None, ...]:
+    found = _gradient_within(gradient, *ctx.saved_tensors, ctx.heads, ctx.causal, ctx.scale)
+    return found, None, None, None, None
+
+
+_within.register_autograd(_backward_within, setup_context=_remember_within)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 import torch
 import triton
 import triton.language as tl
@@ -13,6 +15,7 @@ LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
+@no_type_check
 def _tile(base, place, stride, count, WIDTH: tl.constexpr):
     """Rows `place` of one head, zeros from `count` on."""
     columns = tl.arange(0, WIDTH)
@@ -22,6 +25,7 @@ def _tile(base, place, stride, count, WIDTH: tl.constexpr):
 
 
 @triton.jit
+@no_type_check
 def _put(base, place, stride, count, values, WIDTH: tl.constexpr):
     columns = tl.arange(0, WIDTH)
     pointer = base + place[:, None] * stride + columns[None, :]
@@ -29,6 +33,7 @@ def _put(base, place, stride, count, values, WIDTH: tl.constexpr):
 
 
 @triton.jit
+@no_type_check
 def _clear(base, first, places, stride, BLOCK: tl.constexpr, WIDTH: tl.constexpr):
     """Zeros behind the last sequence: what is not there must not be NaN either."""
     for start in range(first, places, BLOCK):
@@ -38,6 +43,7 @@ def _clear(base, first, places, stride, BLOCK: tl.constexpr, WIDTH: tl.constexpr
 
 
 @triton.jit
+@no_type_check
 def _scores(query, key, rows, columns, queries, keys, scale, CAUSAL: tl.constexpr):
     """Scores in base 2, -inf where a query may not look."""
     scores = tl.dot(query, tl.trans(key), input_precision="ieee") * (scale * LOG2_E)
@@ -48,6 +54,7 @@ def _scores(query, key, rows, columns, queries, keys, scale, CAUSAL: tl.constexp
 
 
 @triton.jit
+@no_type_check
 def _forward(
     query,
     key,
@@ -108,6 +115,7 @@ def _forward(
 
 
 @triton.jit
+@no_type_check
 def _pull(
     asked,
     tile,
@@ -133,6 +141,7 @@ def _pull(
 
 
 @triton.jit
+@no_type_check
 def _backward(
     gradient,
     query,
@@ -151,6 +160,9 @@ def _backward(
     key_place,
     value_head,
     value_place,
+    of_query_place,
+    of_key_place,
+    of_value_place,
     places,
     key_places,
     scale,
@@ -167,7 +179,12 @@ def _backward(
     value += head * value_head + key_first.to(tl.int64) * value_place
     row = heads * WIDTH
     own = head * WIDTH + first.to(tl.int64) * row
-    theirs = head * WIDTH + key_first.to(tl.int64) * row
+    of_query += head * WIDTH
+    of_key += head * WIDTH
+    of_value += head * WIDTH
+    of_own_query = of_query + first.to(tl.int64) * of_query_place
+    of_own_key = of_key + key_first.to(tl.int64) * of_key_place
+    of_own_value = of_value + key_first.to(tl.int64) * of_value_place
     before = head * places + first
     for key_start in range(0, keys, BLOCK):
         columns = key_start + tl.arange(0, BLOCK)
@@ -193,9 +210,9 @@ def _backward(
             key_moves += tl.dot(tl.trans(moves).to(asked.dtype), asked, input_precision="ieee")
             if keys <= BLOCK:  # the whole sequence is here: queries get theirs at once
                 query_moves = tl.dot(moves.to(tile.dtype), tile, input_precision="ieee")
-                _put(of_query + own, rows, row, queries, query_moves, WIDTH)
-        _put(of_key + theirs, columns, row, keys, key_moves, WIDTH)
-        _put(of_value + theirs, columns, row, keys, value_moves, WIDTH)
+                _put(of_own_query, rows, of_query_place, queries, query_moves, WIDTH)
+        _put(of_own_key, columns, of_key_place, keys, key_moves, WIDTH)
+        _put(of_own_value, columns, of_value_place, keys, value_moves, WIDTH)
     if keys > BLOCK or keys == 0:
         for start in range(0, queries, BLOCK):
             rows = start + tl.arange(0, BLOCK)
@@ -215,11 +232,11 @@ def _backward(
                     scale, CAUSAL,
                 )  # fmt: skip
                 query_sum += tl.dot(moves.to(tile.dtype), tile, input_precision="ieee")
-            _put(of_query + own, rows, row, queries, query_sum, WIDTH)
+            _put(of_own_query, rows, of_query_place, queries, query_sum, WIDTH)
     if segment == tl.num_programs(0) - 1:
-        _clear(of_query + head * WIDTH, after, places, row, BLOCK, WIDTH)
-        _clear(of_key + head * WIDTH, key_after, key_places, row, BLOCK, WIDTH)
-        _clear(of_value + head * WIDTH, key_after, key_places, row, BLOCK, WIDTH)
+        _clear(of_query, after, places, of_query_place, BLOCK, WIDTH)
+        _clear(of_key, key_after, key_places, of_key_place, BLOCK, WIDTH)
+        _clear(of_value, key_after, key_places, of_value_place, BLOCK, WIDTH)
 
 
 def _block(query: Tensor, starts: Tensor) -> int:
@@ -272,16 +289,24 @@ def backward(
     key_starts: Tensor,
     causal: bool,
     scale: float,
+    into: tuple[Tensor, Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of queries, keys and values, each (place, heads, width)."""
+    """Gradients of queries, keys and values, each (place, heads, width).
+
+    `into` says where else to write them, each (1, heads, place, width), heads side by side.
+    """
     query, key, value = map(_together, (query, key, value))
     _, heads, places, width = query.shape
     block = _block(query, query_starts)
-    of_query = query.new_empty(places, heads, width)
-    of_key, of_value = (key.new_empty(key.shape[2], heads, width) for _ in range(2))
+    if into is None:
+        of_query = query.new_empty(places, heads, width)
+        of_key, of_value = (key.new_empty(key.shape[2], heads, width) for _ in range(2))
+    else:
+        of_query, of_key, of_value = (one[0].transpose(0, 1) for one in into)
+    found = of_query, of_key, of_value
     _backward[(len(query_starts) - 1, heads)](
-        gradient, query, key, value, context, log_sums, of_query, of_key, of_value,
-        query_starts, key_starts, *_strides(query, key, value), places, key.shape[2], scale,
+        gradient, query, key, value, context, log_sums, *found, query_starts, key_starts,
+        *_strides(query, key, value), *(one.stride(0) for one in found), places, key.shape[2], scale,
         CAUSAL=causal, WIDTH=width, BLOCK=block, num_warps=4, num_stages=1,
     )  # fmt: skip
-    return of_query, of_key, of_value
+    return found
