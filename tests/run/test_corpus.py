@@ -44,9 +44,21 @@ def test_without_a_validation_file_some_examples_are_held_out_for_good(pairs):
     corpus = Corpus.of(settings)
     train, valid = list(corpus.examples("train")), list(corpus.examples("valid"))
     assert len(train) + len(valid) == 1000
-    assert 5 <= len(valid) <= 40
+    assert len(valid) == 50
     assert not set(train) & set(valid)
     assert list(corpus.examples("valid")) == valid
+
+
+@pytest.mark.parametrize(("count", "held"), [(1, 0), (2, 1), (9, 1), (30, 3), (700, 50)])
+def test_of_few_examples_a_tenth_is_held_out_and_at_least_one(pairs, count, held):
+    corpus = Corpus.of(pairs(*(f"a {number}\tb {number}" for number in range(count))))
+    assert len(list(corpus.examples("valid"))) == held
+    assert len(list(corpus.examples("train"))) == count - held
+
+
+def test_of_many_examples_one_in_fifty_is_held_out(pairs):
+    corpus = Corpus.of(pairs(*(f"a {number}\tb {number}" for number in range(10_000))))
+    assert 150 < len(list(corpus.examples("valid"))) < 250
 
 
 def test_a_repeated_line_is_never_on_both_sides(pairs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Literal, final
@@ -18,6 +19,7 @@ from regard.run.settings import DataSettings
 
 HOLD_OUT = 50  # one example in so many is held out when no validation set was given
 ENOUGH = 2_000  # and no more than this
+FEW = 50  # but at least so many, where the corpus has ten times as many; else a tenth of it
 
 Role = Literal["train", "valid"]
 
@@ -93,8 +95,19 @@ class Corpus:
 
     def _held(self, source: Source, out: bool, tally: Tally | None) -> Iterator[Example]:
         """Held out by its content, so that the choice needs no memory and a repeated line cannot leak."""
-        examples = (e for e in source.examples(tally) if _is_held_out(e) == out)
+        bound = self._bound
+        examples = (e for e in source.examples(tally) if (_digest(e) < bound) == out)
         return islice(examples, ENOUGH) if out else examples
+
+    @cached_property
+    def _bound(self) -> int:
+        """Below it the digests of held-out examples lie; a small corpus is looked through to find it."""
+        assert self.train is not None
+        first = [_digest(e) for e in islice(self.train.examples(), FEW * HOLD_OUT)]
+        if len(first) == FEW * HOLD_OUT:
+            return 2**64 // HOLD_OUT
+        digests = sorted(set(first))
+        return digests[max(1, min(FEW, len(digests) // 10))] if len(digests) > 1 else 0
 
     def probe(self) -> list[Example]:
         """An example to watch while learning, if the corpus has one of its own."""
@@ -129,6 +142,5 @@ def left_out(tally: Tally) -> str:
     return f"{total:,} of {tally.total:,} {verb} left out: {reasons}"
 
 
-def _is_held_out(example: Example) -> bool:
-    digest = hashlib.blake2b(repr(example).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") % HOLD_OUT == 0
+def _digest(example: Example) -> int:
+    return int.from_bytes(hashlib.blake2b(repr(example).encode(), digest_size=8).digest(), "big")
