@@ -67,7 +67,8 @@ def attend_within(
 def _is_known(attention: Attention, mask: Mask) -> bool:
     """Whether this is what the kernel works out: softmax over dot products, causal or not."""
     dropping = attention.training and attention.dropout > 0
-    simple = (not _others(mask) or _is_causal(mask)) and attention.bias is None and not dropping
+    bare = len(_others(mask)) == 0  # a compiler can read this, and not `not ()`
+    simple = (bare or _is_causal(mask)) and attention.bias is None and not dropping
     known = isinstance(attention.score, DotScore) and isinstance(attention.normaliser, Softmax)
     return simple and known
 
