@@ -12,8 +12,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from regard.attention import Causal
-from regard.attention.kernels import segments
+from regard.attention import Both
+from regard.attention.kernels import packed as packed_kernel
 from regard.errors import MemoryLimitError
 from regard.run.folder import Run
 from regard.run.settings import TrainSettings
@@ -76,12 +76,12 @@ class Tape(Recorder):
         return play
 
 
-def formula(query, key, value, packing, causal, scale):
+def formula(attention, query, memory, others, packing):
     """Packed attention as one masked product: unlike rows side by side it asks no number of the host."""
-    mask = packing & Causal() if causal else packing
-    allowed = mask.to_bool(query.shape[2], key.shape[2], device=query.device)
-    scores = (query @ key.transpose(-1, -2) * scale).masked_fill(~allowed, -1e30)
-    return (scores.softmax(-1) * allowed) @ value
+    allowed = Both.of(*others, packing).to_bool(query.shape[2], memory.key.shape[2])
+    scale = attention.score.scale(query.shape[-1])
+    scores = (query @ memory.key.transpose(-1, -2) * scale).masked_fill(~allowed, -1e30)
+    return ((scores.softmax(-1) * allowed) @ memory.value).to(query.dtype)
 
 
 @pytest.fixture(autouse=True)
@@ -97,8 +97,7 @@ def on_a_device(monkeypatch):
         )
 
     monkeypatch.setattr(progress, "make_optimiser", fused)
-    monkeypatch.setattr(segments, "takes", lambda *_: True)
-    monkeypatch.setattr(segments, "attend", formula)
+    monkeypatch.setattr(packed_kernel, "_side_by_side", formula)
 
 
 @pytest.fixture
