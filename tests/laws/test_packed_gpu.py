@@ -116,3 +116,24 @@ def test_loss_by_chunks(monkeypatch, dtype, bias):
     wanted = torch.autograd.grad(expected, [wider, *wide.parameters()])
     for one, other in zip(gradients, wanted, strict=True):
         assert away(one, other) < CLOSE[dtype]
+
+
+@pytest.mark.parametrize("whole", [0, 1 << 15], ids=["in pieces", "at once"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_row_of_logits_turns_into_its_gradient(monkeypatch, whole, smoothing):
+    from regard.tasks import loss_triton
+
+    monkeypatch.setattr(loss_triton, "WHOLE", whole)
+    monkeypatch.setattr(loss_triton, "BLOCK", 256)
+    torch.manual_seed(1)
+    targets = torch.tensor([5, -100, 1030, 0], device=DEVICE)
+    logits = 5 * torch.randn(4, 1088, device=DEVICE)
+    logits[1] = torch.nan  # what is not judged may be anything
+    wide = logits[:, :1031].double().requires_grad_()
+    expected = summed_loss(wide[[0, 2, 3]], targets[[0, 2, 3]], smoothing)
+    (wanted,) = torch.autograd.grad(expected, wide)
+    losses = loss_triton.turn(logits, targets, 1031, smoothing, -100)
+    assert losses[1] == 0
+    assert_close(float(losses.sum()), float(expected.detach()), rtol=1e-5, atol=0)
+    assert_close(logits[:, :1031].double(), wanted, rtol=1e-4, atol=1e-6)
+    assert not logits[:, 1031:].any()

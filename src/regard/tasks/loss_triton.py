@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+from typing import no_type_check
+
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 BLOCK = 4096
+WHOLE = 32_768  # columns up to which a row stays on the chip and is read once
+WARP_COLUMNS = 1024  # of a whole row, for each group of 32 threads
 
 
 @triton.jit
+@no_type_check
+def _turn_whole(
+    logits, targets, losses, columns, symbols, smoothing, IGNORE: tl.constexpr, BLOCK: tl.constexpr
+):
+    row = tl.program_id(0).to(tl.int64)
+    logits += row * columns
+    target = tl.load(targets + row)
+    judged = target != IGNORE
+    # Before the sums, at which threads wait for one another: none overwrites what another still reads.
+    right = tl.load(logits + target, mask=judged, other=0.0).to(tl.float32)
+    place = tl.arange(0, BLOCK)
+    real = place < symbols
+    values = tl.load(logits + place, mask=real, other=float("-inf")).to(tl.float32)
+    mean = tl.sum(tl.where(real, values, 0.0), 0) / symbols
+    top = tl.max(values, 0)
+    powers = tl.exp(values - top)
+    total = tl.sum(powers, 0)
+    loss = top + tl.log(total) - (1 - smoothing) * right - smoothing * mean
+    tl.store(losses + row, tl.where(judged, loss, 0.0))
+    gradient = powers * (1 / total) - smoothing / symbols
+    gradient = tl.where(place == target, gradient - (1 - smoothing), gradient)
+    gradient = tl.where(real & judged, gradient, 0.0)
+    tl.store(logits + place, gradient.to(logits.dtype.element_ty), mask=place < columns)
+
+
+@triton.jit
+@no_type_check
 def _turn(
     logits, targets, losses, columns, symbols, smoothing, IGNORE: tl.constexpr, BLOCK: tl.constexpr
 ):
@@ -55,8 +86,10 @@ def turn(logits: Tensor, targets: Tensor, symbols: int, smoothing: float, ignore
     """The loss of each row; its logits are overwritten by the gradient by them."""
     rows, columns = logits.shape
     losses = torch.empty(rows, device=logits.device, dtype=torch.float32)
-    block = min(BLOCK, triton.next_power_of_2(columns))
-    _turn[(rows,)](
+    whole = triton.next_power_of_2(columns)
+    is_whole = whole <= WHOLE
+    kernel = _turn_whole if is_whole else _turn
+    kernel[(rows,)](
         logits,
         targets,
         losses,
@@ -64,7 +97,7 @@ def turn(logits: Tensor, targets: Tensor, symbols: int, smoothing: float, ignore
         symbols,
         smoothing,
         IGNORE=ignore,
-        BLOCK=block,
-        num_warps=8,
+        BLOCK=whole if is_whole else BLOCK,
+        num_warps=max(4, min(32, whole // WARP_COLUMNS)) if is_whole else 8,
     )
     return losses

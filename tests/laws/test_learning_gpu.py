@@ -1,0 +1,77 @@
+"""A packed training step by all our own kernels is one graph, and the step that plain torch takes.
+
+Without a GPU the same programs run by Triton's interpreter, where it is installed: TRITON_INTERPRET=1.
+"""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import torch
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") is not None
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.gpu,
+    pytest.mark.skipif(not (torch.cuda.is_available() or INTERPRETED), reason="needs a GPU"),
+]
+
+LEARN = """
+import numpy as np
+import torch
+from regard.attention.kernels import segments
+from regard.layers import norm_op, widen
+from regard.models import ModelSettings, build
+from regard.tasks import Translate
+from regard.text import Codec, TextSettings
+from tests.laws.test_packed import joined
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+words = Codec.train(["a b c d e f g h"] * 3, TextSettings(kind="word"))
+task = Translate(words, words)
+draw = np.random.default_rng(7)
+rows = [
+    {side: draw.integers(4, words.size, 5).astype(np.int32) for side in ("source", "target")}
+    for _ in range(3)
+]
+batch = task.pack(joined(rows), (19, 23), 4, 13).to(device)
+
+
+def gradients(ours, dropout):
+    sizes = {"width": 32, "layers": 1, "heads": 2, "feedforward": 17, "dropout": dropout}
+    part = {"kind": "transformer", **sizes}
+    torch.manual_seed(2)
+    model = build(ModelSettings.model_validate({"encoder": part, "reader": part}), task.sizes)
+    model.to(device)
+    for module in (norm_op, widen, segments):
+        module.takes = lambda *_: ours
+    backend = "inductor" if device.type == "cuda" else "aot_eager"
+    learn = lambda: task.loss(model, batch, 0.1)
+    learn = torch.compile(learn, fullgraph=True, backend=backend) if ours else learn
+    loss = learn()
+    loss.backward()
+    return [loss.detach(), *(weight.grad for weight in model.parameters())]
+
+
+torch.testing.assert_close(gradients(True, 0.0), gradients(False, 0.0), rtol=1e-4, atol=1e-4)
+found = gradients(True, 0.3)
+assert all(one.isfinite().all() for one in found)
+torch.testing.assert_close(gradients(True, 0.3), found, rtol=1e-4, atol=1e-4)
+print("one graph")
+"""
+
+
+def test_a_step_is_one_graph_and_the_step_that_torch_takes():
+    """In a process of its own: no compiler can trace the shape checks that are on in this one."""
+    ran = subprocess.run(
+        [sys.executable, "-c", LEARN],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout == "one graph\n", ran.stderr[-3000:]
