@@ -3,9 +3,10 @@
     python bench/train.py --data pairs.tsv --out train.json
 
 Only real target tokens count. The floor is the rate of a large matrix product, measured in the same run.
-Ours is the training loop of the package (packed batches from a memory-mapped store, compiled, clipped, fused
-AdamW); peers get padded batches of the same number of places, formed by length, compiled, with the same
-optimiser.
+Ours is the training loop of the package: packed batches from a memory-mapped store, compiled, clipped, fused
+AdamW, the whole step recorded as one CUDA graph; `--unrecorded` launches each kernel from Python. "host" is
+the time that a step keeps the host busy. Peers get padded batches of the same number of places, formed by
+length, compiled, with the same optimiser.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from regard.text import Codec, TextSettings
 from regard.train.feed import Feed, Position
 from regard.train.optimise import set_rate
 from regard.train.progress import Learned
+from regard.train.record import Recordings, recorder_for
 from regard.train.step import Learner, Stepper
 from regard.train.update import apply
 from regard.train.world import World
@@ -110,7 +112,9 @@ def full_rows(
     return *sides, symbols
 
 
-def ours(size: Size, pairs, places: int, steps: int, longest: int, profile: Path | None) -> dict:
+def ours(
+    size: Size, pairs, places: int, steps: int, longest: int, profile: Path | None, record: bool
+) -> dict:
     source, target, symbols = pairs
     words = Codec.train(["a"], TextSettings(kind="word"))
     task = Translate(words, words)
@@ -122,31 +126,45 @@ def ours(size: Size, pairs, places: int, steps: int, longest: int, profile: Path
     sizes = task.sizes.__class__(symbols, symbols, begin=1, end=2, shared=True)
     torch.manual_seed(0)
     model = build(settings, sizes).to(DEVICE)
-    train = TrainSettings(precision="bfloat16", compile=True)
+    train = TrainSettings(precision="bfloat16", compile=True, record=record)
     world = World(0, 1, DEVICE)
     with tempfile.TemporaryDirectory() as folder:
         rows = ({"source": s, "target": t} for s, t in zip(source, target, strict=True))
-        kept = store.write(Path(folder) / "rows", rows, {"source": np.uint16, "target": np.uint16})
+        ids = {"source": store.Ids(), "target": store.Ids()}
+        kept = store.write(Path(folder) / "rows", rows, ids)
         batch = BatchSettings(tokens=places, max_length=longest, packed=True)
         feed = Feed(task, kept, batch, 1, world)
         learner = torch.compile(Learner(task, model, 0.1), dynamic=False, **COMPILE)
         learned = Learned(model, train)
         stepper = Stepper(learner, train, 1, world, feed.make)
+        recorder = recorder_for(train, world, learned)
+        recordings = Recordings(stepper, learned, recorder, partial(print, flush=True))
         turns = feed.turns(Position(), 1, 4)
         model.train()
+        unread: list = []
+        waited: list[float] = []
 
         def step(number: int) -> tuple[int, float]:
             turn = next(turns)
             set_rate(learned.optimiser, 1e-4)
-            summed = stepper.gradients(number, turn.pieces, turn.batches, False)
-            apply(learned, summed, 1.0)
+            read = recordings.take(number, turn)
+            if read is None:
+                summed = stepper.gradients(number, turn.pieces, turn.batches, False)
+                read = apply(learned, summed, 1.0)
+            unread.append(read)
+            began = time.perf_counter()
+            if len(unread) > 1:  # as the loop does: the step before, when this one is under way
+                unread.pop(0)()
+            waited.append(time.perf_counter() - began)
             rows = turn.pieces[0].rows
             work = operations(
                 size, symbols, kept.lengths("source")[rows], kept.lengths("target")[rows]
             )
-            return summed.count, work
+            return turn.batches[0].count, work
 
         found = clocked(step, steps)
+        found["host"] = found["step"] - sum(waited[-steps:]) / steps
+        found["recorded"] = recordings.recorder is not None
         if profile:
             profile.write_text(kernels(lambda: step(99)))
         turns.close()
@@ -182,7 +200,7 @@ def clocked(step, steps: int) -> dict:
     step(1)
     wait()
     first = time.perf_counter() - began
-    for number in range(2, 7):
+    for number in range(2, 7):  # a step is recorded when three were taken
         step(number)
     wait()
     began, tokens, work = time.perf_counter(), 0, 0.0
@@ -336,14 +354,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument(
         "--compile",
-        choices=["tuned", "graphs"],
-        help="ours: try more block sizes, or record the step",
+        choices=["tuned"],
+        help="ours: try more block sizes",
+    )
+    parser.add_argument(
+        "--unrecorded", action="store_true", help="ours: launch each kernel from Python"
     )
     given = parser.parse_args()
     if given.compile == "tuned":
         COMPILE["options"] = {"coordinate_descent_tuning": True}
-    elif given.compile == "graphs":
-        COMPILE["mode"] = "reduce-overhead"
     floor = matrix_rate(DEVICE, torch.bfloat16)
     texts = {"full": full_rows(given.full, 64, given.vocabulary)}
     if given.data:
@@ -376,7 +395,14 @@ def main() -> None:
             longest = 64 if text_name == "full" else 256
             works = {
                 "ours": partial(
-                    ours, size, pairs, given.places, given.steps, longest, given.profile
+                    ours,
+                    size,
+                    pairs,
+                    given.places,
+                    given.steps,
+                    longest,
+                    given.profile,
+                    not given.unrecorded,
                 ),
                 "peer-torch": partial(peer, Plain, size, pairs, given.places, given.steps),
                 "peer-marian": partial(peer, Marian, size, pairs, given.places, given.steps),
@@ -392,7 +418,9 @@ def main() -> None:
                         f" {one['operations_a_second'] / floor:6.1%} of the floor"
                         f" {one['memory'] / 2**30:6.1f} GiB  step {one['step'] * 1e3:6.1f} ms"
                         f"  first {one['first_step']:5.1f} s"
-                        + (f"  empty {one['waste']:.1%}" if "waste" in one else ""),
+                        + (f"  empty {one['waste']:.1%}" if "waste" in one else "")
+                        + (f"  host {one['host'] * 1e3:.2f} ms" if "host" in one else "")
+                        + ("  recorded" if one.get("recorded") else ""),
                         flush=True,
                     )
                 except Exception:  # one part that fails must not lose the others
