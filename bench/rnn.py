@@ -19,6 +19,7 @@ import traceback
 import types
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
@@ -48,6 +49,7 @@ CASES = {
     "input feeding": ("general", True),
     "input feeding, additive": ("additive", True),
 }
+RECORDED = "regard, recorded"  # the same steps, each batch's launched as one
 Loss = Callable[[Batch], Tensor]
 
 
@@ -225,16 +227,12 @@ class Loop(nn.Module):
         return judged(F.linear(torch.stack(found, 1), self.table.weight), batch)
 
 
-def step_of(
-    model: nn.Module, loss: Loss, given: Sequence[Batch], options: argparse.Namespace
-) -> Callable[[], None]:
+def step_of(model: nn.Module, loss: Loss, options: argparse.Namespace) -> Callable[[Batch], None]:
     """Forward, backward, clipping, AdamW."""
     gpu = options.device == "cuda"
-    optimiser = torch.optim.AdamW(model.train().parameters(), lr=1e-4, fused=gpu)
-    turns = cycle(given)
+    optimiser = torch.optim.AdamW(model.train().parameters(), lr=1e-4, fused=gpu, capturable=gpu)
 
-    def step() -> None:
-        batch = next(turns)
+    def step(batch: Batch) -> None:
         optimiser.zero_grad(set_to_none=True)
         with torch.autocast("cuda", torch.bfloat16) if gpu else nullcontext():
             found = loss(batch)
@@ -245,13 +243,33 @@ def step_of(
     return step
 
 
+def recorded(step: Callable[[Batch], None], given: Sequence[Batch]) -> list[Callable[[], None]]:
+    """The same steps as CUDA graphs, one for each batch."""
+    found, stream, pool = [], torch.cuda.Stream(), torch.cuda.graph_pool_handle()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for batch in given:
+            for _ in range(2):
+                step(batch)
+    torch.cuda.current_stream().wait_stream(stream)
+    for batch in given:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=pool, stream=stream):
+            step(batch)
+        found.append(graph.replay)
+    return found
+
+
 def measure(name: str, given: list[Batch], options: argparse.Namespace) -> list[dict[str, Any]]:
     """One row a model; a peer that does not run leaves the others alone."""
     score, feeding = CASES[name]
     works: dict[str, Callable[[], None]] = {}
     sizes: dict[str, int] = {}
     peaks: dict[str, int] = {}
-    for who, kind in {"Joey NMT": Joey, "plain loop": Loop, "regard": None}.items():
+    ways = {"Joey NMT": Joey, "plain loop": Loop, "regard": None}
+    if options.device == "cuda":
+        ways[RECORDED] = None
+    for who, kind in ways.items():
         try:
             torch.manual_seed(1)
             if kind is None:
@@ -259,12 +277,15 @@ def measure(name: str, given: list[Batch], options: argparse.Namespace) -> list[
             else:
                 model = kind(options, score, feeding).to(options.device)
                 loss = model
-            step = step_of(model, loss, given, options)
-            for _ in given:  # each shape once, so that nothing is compiled under the clock
-                step()
+            step = step_of(model, loss, options)
+            for batch in given:  # each shape once, so that nothing is compiled under the clock
+                step(batch)
             with Memory(options.device) as memory:
-                step()
-            works[who], sizes[who], peaks[who] = step, count(model), memory.peak
+                step(given[0])
+            turns = [partial(step, batch) for batch in given]
+            if who == RECORDED:
+                turns = recorded(step, given)
+            works[who], sizes[who], peaks[who] = in_turns(turns), count(model), memory.peak
         except Exception as fault:
             traceback.print_exc()
             print(f"{name}, {who}: FAILED {type(fault).__name__}: {fault}"[:300], flush=True)
@@ -283,6 +304,16 @@ def measure(name: str, given: list[Batch], options: argparse.Namespace) -> list[
         }
         for who, timing in found.items()
     ]
+
+
+def in_turns(works: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    """One of them a call."""
+    turns = cycle(works)
+
+    def work() -> None:
+        next(turns)()
+
+    return work
 
 
 def count(model: nn.Module) -> int:
