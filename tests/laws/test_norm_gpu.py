@@ -158,8 +158,8 @@ def test_the_operator_is_what_it_says_to_the_compiler(dropout):
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="needs a GPU")
 def test_the_layer_takes_the_kernel_where_there_is_something_to_learn():
-    norm = LayerNorm(67).to(DEVICE)
-    states = torch.randn(5, 67, device=DEVICE, dtype=torch.bfloat16)
+    norm = LayerNorm(1031).to(DEVICE)
+    states = torch.randn(4099, 1031, device=DEVICE, dtype=torch.bfloat16)
     with torch.autocast("cuda", torch.bfloat16):
         assert norm(states).dtype == torch.bfloat16
     with torch.no_grad(), torch.autocast("cuda", torch.bfloat16):

@@ -44,7 +44,8 @@ def test_what_passes_and_its_sum(shape, dtype):
 @pytest.mark.skipif(DEVICE == "cpu", reason="needs a GPU")
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("sizes", [(67, 131), (512, 2048)])
-def test_the_network_in_half_precision(sizes, dtype):
+def test_the_network_in_half_precision(monkeypatch, sizes, dtype):
+    monkeypatch.setattr(widen, "LARGE", 0)
     torch.manual_seed(1)
     network = FeedForward(*sizes).to(DEVICE)
     torch.nn.init.normal_(network.widen.bias)

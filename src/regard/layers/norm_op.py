@@ -14,6 +14,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 WIDEST = 8192  # a row must fit on the chip
+LARGE = (
+    1 << 22
+)  # numbers, from which a pass over memory costs more than calling a kernel of our own
 TYPES = (torch.float32, torch.bfloat16, torch.float16)
 HAS_TRITON = find_spec("triton") is not None
 
@@ -22,8 +25,8 @@ Vector = Float[Tensor, " width"]
 
 
 def takes(states: Tensor, *others: Tensor) -> bool:
-    """Whether the kernels know these tensors, and there is a gradient to come for which they are made."""
-    fits = states.dtype in TYPES and 0 < states.shape[-1] <= WIDEST and states.numel() > 0
+    """Whether the kernels know these tensors, and pay: for many numbers, and with a gradient to come."""
+    fits = states.dtype in TYPES and states.shape[-1] <= WIDEST and states.numel() >= LARGE
     alike = all(one.shape == states.shape and one.dtype == states.dtype for one in others)
     return HAS_TRITON and states.is_cuda and fits and alike and torch.is_grad_enabled()
 

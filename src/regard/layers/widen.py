@@ -12,14 +12,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.layers.norm_op import LARGE
+
 TYPES = (torch.bfloat16, torch.float16)
 HAS_TRITON = find_spec("triton") is not None
 
 
 def takes(states: Tensor, layer: nn.Linear) -> bool:
-    """Whether the operator pays here: on a GPU, in half precision, with a gradient to come."""
+    """Whether the operator pays: for many numbers on a GPU, in half precision, with a gradient to come."""
     known = states.is_cuda and _type(states) in TYPES and layer.bias is not None
-    return known and HAS_TRITON and states.numel() > 0 and torch.is_grad_enabled()
+    return known and HAS_TRITON and states.numel() >= LARGE and torch.is_grad_enabled()
 
 
 def widen(states: Float[Tensor, "*rows width"], layer: nn.Linear) -> Float[Tensor, "*rows inner"]:

@@ -1,0 +1,183 @@
+"""Our own kernels of a training step, in microseconds, against what their bytes ask for.
+
+    python bench/kernels.py [--out kernels.json] [--tune]
+
+A kernel cannot be faster than memory moves what it must read and write once; the rate of a plain copy is
+measured in the same run. Parts may fail alone. `--tune` tries other block sizes; the best belong into
+`norm_triton`, `widen_triton` and `loss_triton`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import statistics
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import torch
+import torch.nn.functional as F
+
+from regard.attention import Packed, Segments
+from regard.attention.kernels import segments
+from regard.layers import norm_triton, widen, widen_triton
+from regard.measure import copy_rate
+from regard.tasks import loss_triton
+
+PLACES, LENGTH, SYMBOLS, CHUNK = 32_768, 64, 32_768, 4096
+Work = Callable[[], object]
+Part = tuple[str, float, Work]  # a name, how many bytes it must move, and the work
+
+
+def microseconds(work: Work, rounds: int = 20) -> float:
+    """The median of one call on the GPU, with a cold cache, launching left out."""
+    for _ in range(3):
+        work()
+    flush, taken = torch.empty(1 << 26, dtype=torch.int32, device="cuda"), []
+    for _ in range(rounds):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        flush.zero_()
+        torch.cuda._sleep(1_000_000)  # half a millisecond, in which all is launched
+        start.record()
+        work()
+        end.record()
+        end.synchronize()
+        taken.append(1e3 * start.elapsed_time(end))
+    return statistics.median(taken)
+
+
+def draw(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, device="cuda", dtype=torch.bfloat16)
+
+
+def norms(width: int) -> Iterator[Part]:
+    states, change, pull, beside = (draw(PLACES, width) for _ in range(4))
+    weight, bias = torch.ones(width, device="cuda"), torch.zeros(width, device="cuda")
+    seed, size = torch.tensor([12_345], device="cuda"), 2 * states.numel()
+    _, _, mean, scale = norm_triton.forward(states, None, weight, bias, None, 1e-5, 0.0)
+    given = mean, scale, weight
+    plain, drops = (None, 0.0), (seed, 0.1)
+    yield (
+        "norm",
+        2 * size,
+        lambda: norm_triton.forward(states, None, weight, bias, None, 1e-5, 0.0),
+    )
+    yield "norm back", 3 * size, lambda: norm_triton.backward(pull, None, states, *given, *plain)
+    yield (
+        "sum, dropout, norm",
+        4 * size,
+        lambda: norm_triton.forward(states, change, weight, bias, seed, 1e-5, 0.1),
+    )
+    yield (
+        "sum, dropout, norm back",
+        5 * size,
+        lambda: norm_triton.backward(pull, beside, states, *given, *drops),
+    )
+
+
+def bends(width: int) -> Iterator[Part]:
+    inner = 4 * width
+    pull, found = draw(PLACES, inner), draw(PLACES, inner).relu()
+    yield "bend back", 3 * 2 * pull.numel(), lambda: widen_triton.bent(pull, found)
+
+
+def products(width: int) -> Iterator[Part]:
+    inner, states = 4 * width, draw(PLACES, width)
+    weight, bias = draw(inner, width), draw(inner)
+    size = 2 * (states.numel() + weight.numel() + PLACES * inner)
+    yield "product, bias", size, lambda: F.linear(states, weight, bias)
+    yield "product, bias, bend", size, lambda: widen._widen(states, weight, bias)
+
+
+def attentions(width: int) -> Iterator[Part]:
+    heads = width // 64
+    row = Segments.of(torch.full((PLACES // LENGTH,), LENGTH, device="cuda"))
+    packing, joined = Packed(row, row), draw(1, PLACES, 3 * width)
+    pull, size = draw(PLACES, heads, 64), 2 * PLACES * width
+    starts = packing.queries.starts
+    context, sums = segments._within(joined, starts, heads, True, 0.125)
+    yield "attention", 4 * size, lambda: segments._within(joined, starts, heads, True, 0.125)
+    yield (
+        "attention back",
+        8 * size,
+        lambda: segments._gradient_within(pull, joined, context, sums, starts, heads, True, 0.125),
+    )
+
+
+def losses(_width: int = 0) -> Iterator[Part]:
+    logits = draw(CHUNK, SYMBOLS)
+    targets = torch.randint(SYMBOLS, (CHUNK,), device="cuda")
+    yield (
+        f"loss, {CHUNK:,} rows",
+        2 * 2 * logits.numel(),
+        lambda: loss_triton.turn(logits, targets, SYMBOLS, 0.1, -100),
+    )
+
+
+CHOICES: list[tuple[Callable[[int], Iterator[Part]], ModuleType, dict[str, tuple[int, ...]]]] = [
+    (norms, norm_triton, {"ROWS": (1, 2, 4), "WARP_COLUMNS": (256, 512, 1024), "PROGRAMS": (8, 16, 24)}),
+    (bends, widen_triton, {"ROWS": (4, 8, 16), "COLUMNS": (256, 512), "GROUPS": (264, 528, 1056)}),
+    (losses, loss_triton, {"WHOLE": (0, 1 << 15), "WARP_COLUMNS": (1024, 2048, 4096)}),
+]  # fmt: skip
+
+
+class Report:
+    """What was measured, printed as it comes, and kept."""
+
+    def __init__(self, rate: float, out: Path | None) -> None:
+        self.rate, self.out = rate, out
+        self.rows: list[dict[str, object]] = []
+
+    def measure(self, parts: Iterator[Part], **told: object) -> None:
+        try:
+            for name, size, work in parts:
+                taken, floor = microseconds(work), 1e6 * size / self.rate
+                row = {"kernel": name, **told, "us": round(taken, 1), "floor": round(floor, 1)}
+                self.rows.append(row)
+                print(f"{taken:8.1f} us  floor {floor:7.1f}  {floor / taken:4.0%}  {name}  {told}")
+        except Exception:
+            traceback.print_exc()
+            self.rows.append({**told, "failed": traceback.format_exc(limit=1)})
+        if self.out:
+            kept = {"device": torch.cuda.get_device_name(), "rate": self.rate, "rows": self.rows}
+            self.out.write_text(json.dumps(kept, indent=1))
+
+
+def tune(report: Report, width: int) -> None:
+    for parts, module, choices in CHOICES:
+        before = {name: getattr(module, name) for name in choices}
+        for values in itertools.product(*choices.values()):
+            chosen = dict(zip(choices, values, strict=True))
+            for name, value in chosen.items():
+                setattr(module, name, value)
+            report.measure(parts(width), width=width, **chosen)
+        for name, value in before.items():
+            setattr(module, name, value)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--tune", action="store_true", help="try other block sizes")
+    parser.add_argument("--widths", type=int, nargs="*", default=[512, 1024])
+    given = parser.parse_args()
+    report = Report(copy_rate("cuda"), given.out)
+    print(f"{torch.cuda.get_device_name()}, a copy moves {report.rate / 1e12:.2f} TB/s", flush=True)
+    for width in given.widths:
+        if given.tune:
+            tune(report, width)
+            continue
+        for parts in (norms, bends, products, attentions):
+            report.measure(parts(width), width=width)
+    if not given.tune:
+        report.measure(losses(), symbols=SYMBOLS)
+
+
+if __name__ == "__main__":
+    with torch.no_grad():
+        main()
