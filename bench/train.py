@@ -165,6 +165,7 @@ def ours(
         found = clocked(step, steps)
         found["host"] = found["step"] - sum(waited[-steps:]) / steps
         found["recorded"] = recordings.recorder is not None
+        print(recordings.fault, end="", flush=True)
         if profile:
             profile.write_text(kernels(lambda: step(99)))
         turns.close()

@@ -6,6 +6,7 @@ from step to step, the batch, its count, the rate and the seed, is written where
 
 from __future__ import annotations
 
+import traceback
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -146,6 +147,7 @@ class Recordings:
     ) -> None:
         self.stepper, self.learned, self.recorder, self.tell = stepper, learned, recorder, tell
         self.clip = stepper.settings.clip
+        self.fault = ""  # in full, why there are no recordings any more
         self._parameters = list(learned.model.parameters())
         self._stages: dict[tuple[object, ...], _Stage] = {}
 
@@ -159,15 +161,15 @@ class Recordings:
         stage.put(turn.batches[0])
         try:
             return update.later(self._taken(step, stage, self.recorder))
-        except WaitingError:
-            self._give_up("a part of the model waits for the device")
+        except WaitingError as fault:
+            self._give_up("a part of the model waits for the device", fault)
         except (torch.OutOfMemoryError, MemoryError, RuntimeError) as fault:
             if not is_out_of_memory(fault):
                 fault.add_note("train.record = false takes steps without recording them")
                 raise
             if stage.steps <= REHEARSALS:
                 self.stepper.lower(turn.pieces[0], fault)
-            self._give_up("there is no memory for a recording")
+            self._give_up("there is no memory for a recording", fault)
         return None
 
     def _taken(self, step: int, stage: _Stage, recorder: Recorder) -> Numbers:
@@ -200,8 +202,8 @@ class Recordings:
             self._stages[shape] = _Stage(own, torch.ones_like(self._parameters[0].detach().sum()))
         return self._stages.get(shape)
 
-    def _give_up(self, why: str) -> None:
-        self.recorder = None
+    def _give_up(self, why: str, fault: Exception) -> None:
+        self.recorder, self.fault = None, "".join(traceback.format_exception(fault))
         self._stages.clear()
         self.stepper.learner.zero_grad(set_to_none=True)
         self.tell(f"steps are not recorded: {why}")
