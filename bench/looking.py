@@ -105,6 +105,7 @@ def main() -> None:
     for length in options.lengths:
         try:
             rows.append(measure(ours, theirs, length, options))
+            print(rows[-1], flush=True)
         except Exception:  # one length that does not fit must not lose the others
             traceback.print_exc()
         table = Table(f"Looking: {LAYERS} layers of width {WIDTH}, {machine}", rows)
