@@ -137,7 +137,7 @@ def open_at(page, address, **selection):
 def settled(page, view=None):
     """Wait until a view shows what was asked for."""
     page.wait_for_selector(SHOWN[view] if view else ".exports, main .sheet", state="attached")
-    for busy in (".loading", ".stale"):
+    for busy in (".loading", ".stale", "ol.steps.playing"):
         page.wait_for_selector(busy, state="detached")
 
 

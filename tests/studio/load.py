@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -74,13 +75,16 @@ class Line:
         headers = dict(re.findall(r"(?m)^([a-z-]+): (.*)\r$", answer.lower()))
         found = await self.reader.readexactly(int(headers.get("content-length", "0")))
         if headers.get("connection") == "close":
-            self.close()
+            await self.close()
         return int(answer[9:12]), headers, found, spent
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        """Gone when this returns: a line that still closes when the loop ends would be a warning."""
         if self.reader is not None:
-            self.writer.close()
             self.reader = None
+            self.writer.close()
+            with contextlib.suppress(OSError):
+                await self.writer.wait_closed()
 
 
 class Crowd:
@@ -107,7 +111,7 @@ class Crowd:
         while time.perf_counter() - began < 3:
             await line.ask("/api/trace", {"run": self.run, "text": self.text(chance)})
             count += 1
-        line.close()
+        await line.close()
         return count / (time.perf_counter() - began)
 
     async def press(self, clients: int, seconds: float) -> Seen:
@@ -128,7 +132,7 @@ class Crowd:
                 )
             except (OSError, asyncio.IncompleteReadError):
                 self.seen.dropped += 1
-                line.close()
+                await line.close()
                 continue
             self.seen.statuses[status] += 1
             if status == 200:
@@ -138,7 +142,7 @@ class Crowd:
             else:
                 self.seen.refused.append(spent)
                 await asyncio.sleep(self.pause * (0.5 + chance.random()))
-        line.close()
+        await line.close()
 
     async def _tick(self) -> None:
         """How late this side's own loop is."""

@@ -88,7 +88,8 @@ READ_OUT = {
     "translate": ("ol.steps button", "ArrowRight", "section p[aria-live]"),
     "lines": ("svg[role=application]", "ArrowDown", "p[aria-live]"),
     "graph": ("svg[role=application]", "ArrowDown", "p[aria-live]"),
-    "beam": ("g.node", "Tab", "p[aria-live]"),
+    "neurons": (".queries button", "ArrowRight", "p[aria-live]"),
+    "beam": ("g.node", "ArrowDown", "p[aria-live]"),
     "compare": ("canvas", "ArrowDown", "section[aria-label=First] p[aria-live]"),
     "learning": ("canvas", "ArrowDown", "p[aria-live]"),
 }
@@ -106,6 +107,70 @@ def test_what_the_keys_choose_is_read_out(page, address, view):
         "([live, before]) => document.querySelector(live).innerText !== before", arg=[live, before]
     )
     assert page.locator(live).first.inner_text().strip()
+
+
+def test_heads_are_one_stop_of_the_tab_key(page, address):
+    """Arrows go from tile to tile; Enter opens the head that has the focus."""
+    open_at(page, address, view="model", run="transformer", text="a b c")
+    settled(page, "model")
+    press_until(page, "() => document.activeElement.matches('.layer button')")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("() => document.activeElement.dataset.tile") == "1 1"
+    name = page.evaluate("() => document.activeElement.ariaLabel")
+    assert name.startswith("Encoder self-attention, layer 2, head 2, sharpness ")
+    page.keyboard.press("Enter")
+    settled(page, "heat")
+    assert page.locator(".sheet h2").inner_text() == "Encoder self-attention, layer 2, head 2"
+
+
+def test_the_tree_is_walked_by_arrows(page, address):
+    open_at(page, address, view="beam", run="phrases", text=TEXT)
+    settled(page, "beam")
+    press_until(page, "() => document.activeElement.matches('g.node')")
+    way = "() => document.activeElement.ariaLabel"
+    first = page.evaluate(way)
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("() => document.activeElement.classList.contains('wins')")
+    second = page.evaluate(way)
+    assert second != first
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(way) == first
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.closest('.exports') !== null")
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "heat"])
+def test_every_view_as_a_table(page, address, view):
+    """What is drawn can be read; heat maps turn into their table, others have it below."""
+    open_at(page, address, view=view, run="phrases", text=TEXT, otherText="the witch chased a frog")
+    settled(page, view)
+    assert page.locator("[role=region] table").count() == 0
+    page.locator(".exports").get_by_role("button", name="As a table").click()
+    table = page.locator("[role=region] table").last
+    assert table.locator("tr").count() > 1
+    page.wait_for_url("**table=1**")
+    page.reload()
+    settled(page, view)
+    assert page.locator("[role=region] table").count() == 1
+
+
+def test_the_answer_is_said_step_by_step(page, address):
+    """A new answer plays once; the button plays it again, and each step shows where it looked."""
+    page.clock.install()
+    open_at(page, address, run="phrases", text=TEXT)
+    page.wait_for_selector("ol.steps.playing")
+    heard = []
+    while page.locator("ol.steps.playing").count():
+        heard.append(page.locator("section h3").first.inner_text())
+        page.clock.run_for(200)
+    steps = page.locator("ol.steps button").count()
+    assert steps > 2
+    assert len(set(heard)) > 2
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_selector("ol.steps.playing")
+    page.get_by_role("button", name="Stop").click()
+    page.wait_for_selector("ol.steps.playing", state="detached")
 
 
 def test_another_symbol_is_forced(page, address):

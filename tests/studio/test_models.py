@@ -156,3 +156,17 @@ def test_whether_a_run_trains_now(own):
         assert is_live(folder)
         assert client.get("/api/about").json()["runs"][0]["live"]
     assert not is_live(folder)
+
+
+def test_a_run_begins_with_a_sentence_that_its_evaluations_look_at(own):
+    folder, _, client = own
+    assert client.get("/api/about").json()["runs"][0]["example"] == ""
+    sample = {"step": 5, "question": "a b", "answer": "b a", "axes": {}, "sites": []}
+    (folder / "samples.jsonl").write_text(json.dumps(sample) + "\n" + "x" * 100)
+    (folder / "metrics.jsonl").write_text('{"kind": "train", "step": 1, "loss": 1.0}\n')
+    (about,) = client.get("/api/about").json()["runs"]
+    assert about["example"] == "a b"
+    assert about["place"] == "runs/rnn"
+    (folder / "samples.jsonl").write_text('{"question": 7}\n')
+    (folder / "metrics.jsonl").write_text("\n")
+    assert client.get("/api/about").json()["runs"][0]["example"] == ""

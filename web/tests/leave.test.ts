@@ -74,10 +74,10 @@ describe("a drawing that leaves", () => {
 it("Python gets a text that Python reads", () => {
   expect(quoted('a "b"\n\\ é')).toBe('"a \\"b\\"\\n\\\\ é"');
   const selection = { text: "x", beam: 2, prefix: ["▁le"] };
-  expect(tracePython("demo", selection)).toContain(
+  expect(tracePython("runs/demo", selection)).toContain(
     'regard.trace("runs/demo", "x", beam=2, prefix=["▁le"])',
   );
-  expect(tracePython("demo", { ...selection, to: "fr" })).toContain(
-    'regard.trace("runs/demo", "x", beam=2, to="fr", prefix=["▁le"])',
+  expect(tracePython("translator", { ...selection, to: "fr" })).toContain(
+    'regard.trace("translator", "x", beam=2, to="fr", prefix=["▁le"])',
   );
 });

@@ -12,7 +12,13 @@ it("words lose their mark, insides of words get a dot", () => {
   expect(labels(["▁un", "forgiv", "▁", "</s>"])).toEqual(["un", "·forgiv", "␣", "</s>"]);
   expect(labels(["a", "b"])).toEqual(["a", "b"]);
   expect(label("", false)).toBe("∅");
-  expect([isSign("</s>"), isSign("<a b>"), isSign("cat")]).toEqual([true, false, false]);
+  expect(["</s>", ">>fr<<", "<a b>", "cat", ">>"].map(isSign)).toEqual([
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
 });
 
 it("writes shares and numbers for people", () => {
@@ -22,4 +28,5 @@ it("writes shares and numbers for people", () => {
   expect(digits(1234567.5)).toBe("1.2e+6");
   expect(digits(Number.NEGATIVE_INFINITY)).toBe("−∞");
   expect(digits(43469.02)).toBe("43469.0");
+  expect([12, 1234, -1234567].map((value) => digits(value))).toEqual(["12", "1,234", "−1,234,567"]);
 });

@@ -28,6 +28,15 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [entry for line in whole if (entry := parsed(line)) is not None]
 
 
+def first_line(path: Path) -> dict[str, Any]:
+    """The first entry of a file that may be long; nothing where there is none."""
+    try:
+        with path.open("rb") as file:
+            return parsed(file.readline(CHUNK)) or {}
+    except OSError:
+        return {}
+
+
 @final
 class Tail:
     """New lines of a file that somebody else appends to."""

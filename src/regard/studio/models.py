@@ -14,13 +14,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from regard import box
 from regard.box.card import Card
 from regard.box.card import read as read_card
 from regard.errors import ModelFileError, RegardError, nearest
-from regard.studio.line import read_lines
+from regard.studio.line import first_line, read_lines
 from regard.studio.queue import go_on
 from regard.studio.refusal import Refusal
-from regard.text.keep import languages
+from regard.text.keep import languages, tag
 from regard.text.language import NAMES
 
 if TYPE_CHECKING:
@@ -138,12 +139,16 @@ class Shelf:
         try:
             settings = self.settings(name)
         except (RegardError, OSError):
-            return {"task": "", "parameters": 0, "summary": "its settings cannot be read"}
-        found = {
+            unread = {"task": "", "parameters": 0, "summary": "its settings cannot be read"}
+            return {**unread, "place": _place(name, self._folders[name])}
+        known = languages(settings.text.symbols)
+        found: dict[str, Any] = {
             "task": settings.task,
             "parameters": _parameters(self.folder(name) / "model.safetensors"),
             "summary": _summary(settings),
-            "languages": {code: NAMES.get(code, code) for code in languages(settings.text.symbols)},
+            "languages": {code: NAMES.get(code, code) for code in known},
+            "example": self._sample(name, known),
+            "place": _place(name, self._folders[name]),
         }
         card = self._card(name)
         if card is not None:
@@ -151,9 +156,18 @@ class Shelf:
                 "summary": card.title,
                 "parameters": card.parameters,
                 "example": card.example,
+                "directions": list(card.directions),
             }
         score = _best(self.records(name, "metrics")) or _told(card)
         return found if score is None else {**found, "score": score}
+
+    def _sample(self, name: str, known: Iterable[str]) -> str:
+        """The first sentence that its evaluations look at, without the tag of a language."""
+        found = first_line(self.folder(name) / "samples.jsonl").get("question", "")
+        text = found if isinstance(found, str) else ""
+        for code in known:
+            text = text.removeprefix(tag(code)).lstrip()
+        return text
 
     def _card(self, name: str) -> Card | None:
         """What a model that came in the box says of itself."""
@@ -172,6 +186,11 @@ def is_live(folder: Path) -> bool:
         return not Holder(**content).gone()
     except (OSError, ValueError, TypeError):
         return False
+
+
+def _place(name: str, folder: Path) -> str:
+    """What a person writes to load it; nobody's own folders are told."""
+    return folder.name if folder.parent == box.PLACE else f"runs/{name}"
 
 
 def _stamp(path: Path) -> Stamp | None:

@@ -11,6 +11,7 @@ from fastapi.responses import Response
 
 from regard.studio import picture, schema
 from regard.studio.cost import check_cost
+from regard.studio.goal import goal_of
 from regard.studio.kinds import KINDS, Kind
 from regard.studio.refusal import as_json
 from regard.studio.schema import TraceAsked
@@ -27,7 +28,7 @@ router = APIRouter(prefix="/api/trace", tags=["trace"])
 Here = Annotated[Studio, Depends(warm_studio)]
 Number = Annotated[int, InPath(ge=0, le=1_000_000, description="from 0")]
 Id = Annotated[str, InPath(description="of a trace, as `POST /api/trace` gave it")]
-Head = Annotated[str, InPath(description="from 0, or `mean` for the mean of all")]
+Head = Annotated[str, InPath(description="from 0, or `0+2` for a mean, or `mean` for that of all")]
 Bytes: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/octet-stream": {}}, "description": "Row by row"}
 }
@@ -219,4 +220,5 @@ def _trace(predictor: Predictor, asked: TraceAsked, settings: DecodeSettings) ->
     from regard.inspect.trace import trace
 
     prefix = symbols_of(predictor, asked.prefix)
-    return trace(predictor, asked.text, settings, prefix=prefix, to=asked.to)
+    to = goal_of(predictor, asked.text, asked.to)
+    return trace(predictor, asked.text, settings, prefix=prefix, to=to)

@@ -32,7 +32,11 @@ class TraceAsked(_Asked):
     text: Annotated[StrictStr, Field(max_length=_LIMITS.text_characters)]
     to: Annotated[
         StrictStr | None,
-        Field(max_length=20, description="into which of the run's `languages`, by its code"),
+        Field(
+            max_length=20,
+            description="into which of the run's `languages`, by its code; else English from another "
+            "language, and from English the first other",
+        ),
     ] = None
     beam: Annotated[
         Whole | None,
@@ -103,7 +107,11 @@ class RunAbout(BaseModel):
     summary: Annotated[str, Field(description="what it is made of and trained on")]
     score: Score | None = None
     languages: dict[str, str] = {}
-    example: Annotated[str, Field(description="a text to begin with, if its card has one")] = ""
+    directions: Annotated[
+        list[str], Field(description="the pairs of languages it learned, such as `en-fr`, if told")
+    ] = []
+    example: Annotated[str, Field(description="a text to begin with, if one is known")] = ""
+    place: Annotated[str, Field(description="what `regard.load` takes, in the folder of the runs")]
     live: bool
 
 
@@ -195,7 +203,14 @@ class TraceAbout(BaseModel):
         dict[str, AxisTokens], Field(description="source, target, said and others, by name")
     ]
     sites: list[SiteAbout]
-    look: str  # the path of the site that best shows where the answer comes from
+    language: Annotated[str, Field(description="of the question, guessed; empty if of no matter")]
+    to: Annotated[str, Field(description="the language of the answer; empty if there is one alone")]
+    look: Annotated[
+        str, Field(description="the path of the site that best shows the answer's origin")
+    ]
+    look_heads: Annotated[
+        list[int], Field(description="the heads of it to take the mean of; none: of all")
+    ]
     has_tree: bool
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from regard.studio.goal import written_in
 from regard.studio.refusal import Refusal
 from regard.studio.settings import Limits
 
@@ -67,10 +68,11 @@ def site_of(trace: Trace, number: int) -> TracedSite:
 
 
 def head_of(weights: np.ndarray, head: str) -> np.ndarray:
-    """One head of (heads, query, key) by its number, or the `mean` of all."""
+    """One head of (heads, query, key) by its number, or the mean: of some, `0+2`, or of all, `mean`."""
     if head == "mean":
         return weights.mean(0, dtype=np.float32)
-    return weights[number_of(head, len(weights))]
+    chosen = [number_of(one, len(weights)) for one in head.split("+", len(weights) - 1)]
+    return weights[chosen[0]] if len(chosen) == 1 else weights[chosen].mean(0, dtype=np.float32)
 
 
 def number_of(head: str, heads: int) -> int:
@@ -87,9 +89,12 @@ def finite(value: float) -> float | None:
 
 def described(name: str, trace: Trace) -> dict[str, Any]:
     """A trace without its matrices: what was asked and answered, the tokens, and the list of sites."""
+    language, to = written_in(trace)
     return {
         "id": name,
         "task": trace.task,
+        "language": language,
+        "to": to,
         "model": trace.model,
         "question": trace.question,
         "answer": trace.answer.as_dict(),
@@ -135,5 +140,6 @@ def described(name: str, trace: Trace) -> dict[str, Any]:
             for index, site in enumerate(trace.sites)
         ],
         "look": trace.site().path if trace.sites else "",
+        "look_heads": list(trace.look.heads) if trace.look else [],
         "has_tree": trace.tree is not None,
     }

@@ -1,9 +1,10 @@
 // Matrices as drawings: cells in colour, their names along two sides, and what the colours mean.
 
+import type { Cell } from "./csv";
 import { css, cividis, puOr, type Palette } from "./colour";
 import { box, ink, wide, words, type Drawing, type Mark } from "./drawing";
 import { labelStride } from "./layout";
-import { at, FINEST, pooled, reach, type Matrix } from "./matrix";
+import { at, FINEST, pooled, reach, rowOf, type Matrix } from "./matrix";
 import { digits, isolated } from "./text";
 
 /** Makes a picture of one pixel a cell, as a data address; drawings of very many cells hold it. */
@@ -78,6 +79,12 @@ export interface HeatMap {
   readonly palette?: Palette;
   readonly rowName?: string;
   readonly columnName?: string;
+}
+
+/** Its rows with their names, made one at a time. */
+export function* gridRows(corner: string, map: HeatMap): Generator<readonly Cell[]> {
+  yield [corner, ...map.columns];
+  for (const [row, name] of map.rows.entries()) yield [name, ...rowOf(map.matrix, row)];
 }
 
 /** A whole map: names, cells, numbers where there is room, and the scale. */

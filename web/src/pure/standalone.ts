@@ -8,7 +8,7 @@ const MOST = 200_000; // cells of a table that a browser still lays out at once
 export interface Leaf {
   readonly title: string;
   readonly svg: string;
-  readonly table: readonly (readonly Cell[])[];
+  readonly table: Iterable<readonly Cell[]>;
   readonly python: string;
 }
 
@@ -50,13 +50,15 @@ ${tableOf(leaf.table)}
 `;
 }
 
-function tableOf(rows: readonly (readonly Cell[])[]): string {
-  const cells = rows.reduce((sum, row) => sum + row.length, 0);
-  if (cells > MOST) {
-    return `<p>${cells.toLocaleString("en")} cells: too many for a page; the CSV has them all.</p>`;
+function tableOf(rows: Iterable<readonly Cell[]>): string {
+  const body: string[] = [];
+  let cells = 0;
+  for (const row of rows) {
+    cells += row.length;
+    if (cells > MOST) return "<p>Too many cells for a page; the CSV has them all.</p>";
+    body.push(`<tr>${row.map(cellOf).join("")}</tr>`);
   }
-  const body = rows.map((row) => `<tr>${row.map(cellOf).join("")}</tr>`).join("\n");
-  return `<div class="wide"><table>\n${body}\n</table></div>`;
+  return `<div class="wide"><table>\n${body.join("\n")}\n</table></div>`;
 }
 
 function cellOf(cell: Cell): string {

@@ -51,9 +51,9 @@ export function labels(pieces: readonly string[]): string[] {
   return pieces.map((piece) => label(piece, marked));
 }
 
-/** Whether a piece is a sign of the model's own, as </s> is. */
+/** Whether a piece is a sign of the model's own, as </s> is, or >>fr<< that asks for French. */
 export function isSign(piece: string): boolean {
-  return /^<[^<>\s]{1,16}>$/.test(piece);
+  return /^(<[^<>\s]{1,16}>|>>[a-z]{2,3}<<)$/.test(piece);
 }
 
 /** A probability for people: 93%, 0.4%, below 0.1%. */

@@ -16,6 +16,10 @@ export interface RunCard {
   readonly example?: string;
   /** Languages by code that it can be asked to translate into. */
   readonly languages?: Readonly<Record<string, string>>;
+  /** The pairs of languages that it learned, as en-fr; none: not told. */
+  readonly directions?: readonly string[];
+  /** What Python loads it by. */
+  readonly place: string;
   readonly live: boolean;
 }
 
@@ -90,6 +94,11 @@ export interface Trace {
   readonly sites: readonly Site[];
   /** The path of the site that best shows where the answer comes from. */
   readonly look?: string;
+  /** Its heads to take the mean of; none: of all. */
+  readonly look_heads?: readonly number[];
+  /** The languages of question and answer, where the model knows several. */
+  readonly language?: string;
+  readonly to?: string;
   readonly has_tree: boolean;
 }
 
@@ -182,6 +191,14 @@ export class ApiError extends Error {
   }
 }
 
+/** Who is told that the server has forgotten a trace, and whether they see to it. */
+const asks = new Set<(id: string) => boolean>();
+
+export function onForgotten(renew: (id: string) => boolean): () => void {
+  asks.add(renew);
+  return () => asks.delete(renew);
+}
+
 async function ask(path: string, options: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
@@ -193,6 +210,11 @@ async function ask(path: string, options: RequestInit = {}): Promise<Response> {
       "",
       "Is `regard studio` still running in its terminal? Start it and try again; your text is kept.",
     );
+  }
+  const trace = response.status === 404 && /^api\/trace\/([^/]+)/.exec(path)?.[1];
+  // Whoever shows this trace asks for it anew; then what waits here is no longer wanted.
+  if (trace && [...asks].some((renew) => renew(decodeURIComponent(trace)))) {
+    return new Promise(() => undefined);
   }
   if (!response.ok) throw await refusal(response);
   return response;
@@ -254,13 +276,14 @@ export const api = {
   async weights(
     trace: Trace,
     site: Site,
-    head: Head,
+    head: Head | readonly number[],
     words: boolean,
     signal: AbortSignal,
   ): Promise<Matrix> {
     const [, rows, columns] = shapeOf(trace, site, words);
     const query = words ? "?words=1" : "";
-    const path = `api/trace/${name(trace.id)}/weights/${site.index}/${head}${query}`;
+    const chosen = typeof head === "object" ? head.join("+") : head;
+    const path = `api/trace/${name(trace.id)}/weights/${site.index}/${chosen}${query}`;
     const known = matrices.get(path);
     if (known) return known;
     const response = await ask(path, { signal });

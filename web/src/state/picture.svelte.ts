@@ -12,13 +12,16 @@ export interface Picture {
   readonly columns: readonly string[];
   readonly trace: Trace;
   readonly site: Site;
-  readonly head: Head;
+  readonly head: Heads;
 }
+
+/** One head, or the mean of all or of some. */
+export type Heads = Head | readonly number[];
 
 export interface Wanted {
   readonly trace: Trace;
   readonly site: Site;
-  readonly head: Head;
+  readonly head: Heads;
   readonly words: boolean;
 }
 

@@ -13,7 +13,7 @@ export function quoted(text: string): string {
 }
 
 export function tracePython(
-  run: string,
+  place: string,
   {
     text,
     to = "",
@@ -28,7 +28,7 @@ export function tracePython(
   return [
     "import regard",
     "",
-    `seen = regard.trace(${quoted(`runs/${run}`)}, ${quoted(text)}, beam=${beam}${more})`,
+    `seen = regard.trace(${quoted(place)}, ${quoted(text)}, beam=${beam}${more})`,
     ...then,
     "",
   ].join("\n");

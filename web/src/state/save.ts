@@ -18,7 +18,8 @@ export interface Leaving {
   readonly title: string;
   readonly notes: readonly string[];
   readonly draw: () => Drawing;
-  readonly table: () => readonly (readonly Cell[])[];
+  /** Row by row, since there may be thousands. */
+  readonly table: () => Iterable<readonly Cell[]>;
   readonly python: () => string;
 }
 
@@ -54,7 +55,7 @@ function saveText(text: string, name: string, kind: string): void {
 }
 
 /** Written a little at a time, so that the page stays awake over millions of cells. */
-async function csvOf(rows: readonly (readonly Cell[])[]): Promise<Blob> {
+async function csvOf(rows: Iterable<readonly Cell[]>): Promise<Blob> {
   const parts: string[] = [];
   let since = performance.now();
   for (const row of rows) {

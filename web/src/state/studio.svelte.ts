@@ -1,13 +1,16 @@
 // The one thing every view shares: what is selected, what the server holds, and the trace being looked at.
 
-import { change, fromHash, START, toHash, type Head, type Selection } from "../pure/selection";
+import { change, fromHash, START, toHash, type Selection } from "../pure/selection";
 import { isolated, labels, visible } from "../pure/text";
-import { api, type About, type RunCard, type Site, type Trace } from "./api";
+import { untrack } from "svelte";
+import { api, onForgotten, type About, type RunCard, type Site, type Trace } from "./api";
 import { asked, type Asking } from "./asked.svelte";
+import type { Heads } from "./picture.svelte";
 
 export type Theme = "auto" | "light" | "dark";
 const THEME = "regard-theme";
 
+const RENEWED = 10_000; // milliseconds after which a trace that was asked for anew may be lost again
 const ADDRESS = 150; // milliseconds between two writings of the address; browsers refuse hundreds in a row
 
 /** At once, and after that at most so often; the last call is never lost. */
@@ -32,6 +35,7 @@ class Studio {
   prefersDark = $state(false);
   /** What is typed but not yet asked; kept whatever the server says. */
   typed = $state("");
+  #arrived = "";
   about: Asking<About> = { now: { state: "idle" }, found: undefined, retry: () => undefined };
   trace: Asking<Trace> = { now: { state: "idle" }, found: undefined, retry: () => undefined };
 
@@ -57,18 +61,16 @@ class Studio {
     // While the demo trains, look again until its run is there, and once more when it is done.
     $effect(() => {
       if (this.about.found?.demo.state !== "running") return;
-      const timer = setInterval(() => this.about.retry(), this.run ? 5000 : 1500);
+      const isThere = this.about.found.runs.some(({ name }) => name === this.about.found!.demo.run);
+      const timer = setInterval(() => this.about.retry(), isThere ? 5000 : 1500);
       return () => clearInterval(timer);
     });
-    const question = $derived.by(() => {
+    this.#offerExamples();
+    this.trace = askedTrace(() => {
       const { text, beam, prefix } = this.selection;
       const run = this.run?.name;
       return run && text.trim() ? JSON.stringify({ run, text, to: this.to, beam, prefix }) : null;
     });
-    this.trace = asked(
-      () => question,
-      (asking, signal) => api.trace(JSON.parse(asking), signal),
-    );
     const write = seldom(() => {
       const hash = toHash(this.selection);
       if (hash === location.hash) return;
@@ -94,6 +96,21 @@ class Studio {
     });
   }
 
+  /** A run begins with its example already answered; another run with its own, unless somebody typed. */
+  #offerExamples(): void {
+    let offered = "";
+    $effect(() => {
+      const { example, parameters = 0 } = this.run ?? {};
+      if (!example || !parameters) return;
+      const { text, row, column, prefix } = untrack(() => this.selection);
+      if (text !== "" && text !== offered) return;
+      offered = example;
+      if (text === example) return;
+      this.typed = example;
+      untrack(() => this.select({ text: example, row, column, prefix }));
+    });
+  }
+
   get isDark(): boolean {
     return this.theme === "dark" || (this.theme === "auto" && this.prefersDark);
   }
@@ -107,7 +124,7 @@ class Studio {
     return runs.find((run) => run.name === this.selection.run) ?? runs[0];
   }
 
-  /** The language to translate into: the one chosen, or the first but English. */
+  /** The language to translate into, where one was chosen that the run knows. */
   get to(): string {
     return targetOf(this.run, this.selection.to);
   }
@@ -121,6 +138,13 @@ class Studio {
   get site(): Site | undefined {
     const trace = this.trace.found;
     return trace && siteOf(trace, this.selection.site);
+  }
+
+  /** Whether an answer has not been seen before; once. */
+  arrived({ id }: Trace): boolean {
+    const isNew = id !== this.#arrived;
+    this.#arrived = id;
+    return isNew;
   }
 
   /** The answer's symbols so far, with another one in place of step `at`. */
@@ -138,11 +162,40 @@ class Studio {
 
 export const studio = new Studio();
 
+/** A language that a run knows, or nothing: then the server chooses by the language of the text. */
 export function targetOf(run: RunCard | undefined, wanted: string): string {
-  const known = Object.keys(run?.languages ?? {});
-  if (known.includes(wanted)) return wanted;
-  // Most readers of this page begin with an English sentence.
-  return known.find((code) => code !== "en") ?? known[0] ?? "";
+  return Object.hasOwn(run?.languages ?? {}, wanted) ? wanted : "";
+}
+
+/** What to tell about the languages of a question and its answer, if they do not go together. */
+export function languageNote(run: RunCard | undefined, { language, to }: Trace): string {
+  const name = (code: string): string => run?.languages?.[code] ?? code;
+  if (!language || !to) return "";
+  if (language === to) return `This looks like ${name(to)} already.`;
+  const learned = run?.directions ?? [];
+  if (!learned.length || learned.includes(`${language}-${to}`)) return "";
+  return `${name(language)} to ${name(to)} is not among the pairs it learned.`;
+}
+
+/** A trace, asked for anew when the server has forgotten it: after a restart, or after many others. */
+export function askedTrace(question: () => string | null): Asking<Trace> {
+  const wanted = $derived(question());
+  const asking = asked(
+    () => wanted,
+    (wish, signal) => api.trace(JSON.parse(wish), signal),
+  );
+  $effect(() => {
+    let [lost, renewed] = ["", -Infinity];
+    return onForgotten((id) => {
+      if (asking.found?.id !== id) return false;
+      if (id === lost) return true; // on its way already
+      if (performance.now() - renewed < RENEWED) return false;
+      [lost, renewed] = [id, performance.now()];
+      asking.retry();
+      return true;
+    });
+  });
+  return asking;
 }
 
 export function siteOf(trace: Trace, path: string): Site | undefined {
@@ -183,9 +236,15 @@ export function siteTitle(site: Site): string {
 }
 
 /** Which head: nothing to say where there is only one. */
-export function headTitle(site: Site, head: Head): string {
+export function headTitle(site: Site, head: Heads): string {
   if (site.heads === 1) return "";
+  if (typeof head === "object") return headsTitle(head);
   return head === "mean" ? `, mean of ${site.heads} heads` : `, head ${head + 1}`;
+}
+
+function headsTitle(heads: readonly number[]): string {
+  const names = heads.map((head) => head + 1).join(", ");
+  return heads.length === 1 ? `, head ${names}` : `, mean of heads ${names}`;
 }
 
 /** What a file says about where it comes from. */

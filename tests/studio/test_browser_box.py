@@ -1,0 +1,114 @@
+"""The first minute: a box with a translator of three languages in it, opened from an empty folder.
+
+The translator is a stand-in with untrained weights; what it says is nonsense, what the page does is not.
+"""
+
+import pytest
+
+from regard import box
+from tests.box import standin
+from tests.studio.browser import needed, open_at, settled, watched
+from tests.studio.kit import inside
+
+pytestmark = needed
+EXAMPLE = "the black cat ate the mouse ."
+NAMES = {"translator": "translate", "tagger": "tag", "sentiment": "classify"}
+
+
+@pytest.fixture(scope="module")
+def opened(make, tmp_path_factory):
+    """A studio over that box, its models in the order in which the command finds them."""
+    place = tmp_path_factory.mktemp("box")
+    for name, task in NAMES.items():
+        standin.make(place, name, task, tmp_path_factory.mktemp("scratch") / name)
+    patch = pytest.MonkeyPatch()
+    patch.setattr(box, "PLACE", place)
+    with inside(make([box.folder(name) for name in box.names()])) as (url, _server):
+        yield url
+    patch.undo()
+
+
+@pytest.fixture
+def address(opened):
+    return opened
+
+
+def answer(page):
+    return page.locator(".answer .all").inner_text()
+
+
+def test_it_opens_on_an_example_already_translated(page, address):
+    page.goto(address)
+    settled(page, "translate")
+    assert page.locator("form input").first.input_value() == EXAMPLE
+    assert page.locator("header select").input_value() == "translator"
+    assert page.get_by_label("To").input_value() == "fr"
+    assert page.locator("canvas[aria-roledescription='heat map']").count() == 1
+    assert "head 2" in page.locator("section p.small").first.inner_text(), "as its card says"
+    page.wait_for_url("**text=the+black+cat**")
+
+
+def test_another_language_is_chosen_and_the_link_keeps_it(page, address, chromium):
+    page.goto(address)
+    settled(page, "translate")
+    assert page.get_by_label("To").locator("option").all_inner_texts() == [
+        "English",
+        "French",
+        "German",
+    ]
+    page.get_by_label("To").select_option("de")
+    page.wait_for_url("**to=de**")
+    page.wait_for_selector("p.source:has-text('>>de<<')")
+    settled(page, "translate")
+    shown = answer(page)
+    context = chromium.new_context()
+    other = context.new_page()
+    faults = watched(other, address)
+    other.goto(page.url)
+    settled(other, "translate")
+    assert other.get_by_label("To").input_value() == "de"
+    assert answer(other) == shown
+    context.close()
+    assert faults == []
+
+
+def test_a_german_text_goes_into_english_by_itself(page, address):
+    open_at(page, address, text="die schwarze Katze fraß die Maus .")
+    settled(page, "translate")
+    assert page.get_by_label("To").input_value() == "en"
+    page.get_by_label("To").select_option("de")
+    page.wait_for_selector("text=This looks like German already.")
+    page.get_by_label("To").select_option("fr")
+    page.wait_for_selector("text=German to French is not among the pairs it learned.")
+
+
+def test_each_model_begins_with_its_own_example_until_somebody_types(page, address):
+    page.goto(address)
+    settled(page, "translate")
+    page.locator("header select").select_option("tagger")
+    page.wait_for_selector("nav a:text-is('Tag')")
+    settled(page, "translate")
+    assert page.get_by_label("To").count() == 0
+    page.locator("form input").first.fill("my own words")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**text=my+own+words**")
+    page.locator("header select").select_option("sentiment")
+    page.wait_for_selector("nav a:text-is('Classify')")
+    settled(page, "translate")
+    assert page.locator("form input").first.input_value() == "my own words"
+
+
+def test_what_is_copied_as_python_names_the_box(page, address):
+    page.goto(address)
+    settled(page, "translate")
+    page.get_by_role("button", name="Copy as Python").click()
+    page.wait_for_selector("text=Python copied")
+    code = page.evaluate("() => navigator.clipboard.readText()")
+    assert f'regard.trace("translator", "{EXAMPLE}"' in code
+
+
+def test_every_view_of_a_model_with_languages(page, address):
+    for view in ("heat", "lines", "model", "graph", "neurons", "beam", "compare", "learning"):
+        open_at(page, address, view=view)
+        settled(page)
+        assert page.locator("[role=alert]").count() == 0, view

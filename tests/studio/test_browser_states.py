@@ -1,0 +1,125 @@
+"""Before there is anything to see, and when something is in the way: every view waits, says so, and recovers.
+
+The server is a real one; the browser holds back, breaks or refuses its answers on the way.
+"""
+
+import json
+import re
+
+import pytest
+
+from tests.studio.browser import SHOWN, TEXT, needed, open_at, settled
+from tests.studio.kit import server
+from tests.studio.test_browser import AXE
+
+pytestmark = needed
+
+# What each view asks for last, before it can draw.
+ASKED = {
+    "translate": "**/api/trace",
+    "heat": "**/weights/**",
+    "lines": "**/weights/**",
+    "model": "**/thumbnails",
+    "graph": "**/weights/**",
+    "neurons": "**/neurons/**",
+    "beam": "**/tree",
+    "learning": "**/samples",
+    "compare": "**/weights/**",
+    "lessons": re.compile(r"/api/lessons/"),
+}
+BUSY = {
+    "error": "Busy",
+    "what": "16 requests are waiting already",
+    "where": "",
+    "remedy": "try again in a moment",
+}
+
+
+@pytest.fixture
+def plain(chromium, theme):
+    """A page on which refusals are expected."""
+    context = chromium.new_context(color_scheme=theme, bypass_csp=True)
+    page = context.new_page()
+    page.set_default_timeout(90_000)
+    yield page
+    context.close()
+
+
+def fault_free(page):
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("() => axe.run()")["violations"]
+    assert [fault for fault in found if fault["impact"] in ("serious", "critical")] == []
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="needs web/node_modules")
+@pytest.mark.parametrize("view", SHOWN)
+def test_every_view_waits_is_refused_and_recovers(plain, address, view):
+    held = []
+    plain.route(ASKED[view], held.append)
+    open_at(plain, address, view=view, run="phrases", text=TEXT)
+    plain.wait_for_selector(".loading[role=status]")
+    assert plain.locator(SHOWN[view]).count() == 0
+    fault_free(plain)
+    while not held:
+        plain.wait_for_timeout(20)
+    for route in held:
+        route.fulfill(status=429, body=json.dumps(BUSY), content_type="application/json")
+    alert = plain.wait_for_selector("[role=alert]")
+    assert "The studio is busy" in alert.inner_text()
+    assert "16 requests are waiting already" in alert.inner_text().replace("\xa0", " ")
+    assert plain.locator(SHOWN[view]).count() == 0, "nothing stale is shown"
+    fault_free(plain)
+    plain.unroute(ASKED[view])
+    plain.route(ASKED[view], lambda route: route.abort())
+    plain.get_by_role("button", name="Try again").first.click()
+    plain.wait_for_selector("[role=alert]:has-text('does not answer')")
+    plain.unroute(ASKED[view])
+    for _ in range(plain.get_by_role("button", name="Try again").count()):
+        plain.get_by_role("button", name="Try again").first.click()
+    settled(plain, view)
+    assert plain.locator("[role=alert]").count() == 0
+
+
+def test_what_is_no_json_is_a_fault_that_can_be_tried_again(plain, address):
+    plain.route("**/api/trace", lambda route: route.fulfill(body="<html>a proxy</html>"))
+    open_at(plain, address, run="phrases", text=TEXT)
+    alert = plain.wait_for_selector("[role=alert]")
+    assert "could not be read" in alert.inner_text()
+    assert plain.locator("form input").first.input_value() == TEXT
+    plain.unroute("**/api/trace")
+    plain.get_by_role("button", name="Try again").click()
+    settled(plain, "translate")
+
+
+def test_a_long_wait_says_why(plain, address):
+    plain.clock.install()
+    plain.route("**/api/trace", lambda route: None)
+    open_at(plain, address, run="phrases", text=TEXT)
+    plain.wait_for_selector(".loading")
+    plain.clock.run_for(3000)
+    assert "also loads it" in plain.locator(".loading").inner_text()
+
+
+def test_a_server_that_forgot_is_asked_again(chromium, runs, tmp_path):
+    """After a restart every trace is gone; the page asks for it anew, and nobody notices."""
+    page = chromium.new_page()
+    page.set_default_timeout(90_000)
+    with server(runs["transformer"], folder=tmp_path, more=("--no-open",)) as one:
+        open_at(page, one.url, view="heat", text="a b c")
+        settled(page, "heat")
+        port = str(one.port)
+        one.stop()
+    with server(runs["transformer"], folder=tmp_path, more=("--no-open", "--port", port)) as one:
+        page.get_by_role("button", name="3", exact=True).click()
+        page.wait_for_selector("h2:has-text('head 3')")
+        settled(page, "heat")
+        page.get_by_role("link", name="Model").click()
+        settled(page, "model")
+        assert page.locator("[role=alert]").count() == 0
+    page.close()
+
+
+def test_a_model_without_records_offers_to_train_one(plain, address):
+    open_at(plain, address, view="learning", run="rnn")
+    plain.wait_for_selector(".nothing")
+    assert plain.get_by_role("button", name="Train the demo model").count() == 1
