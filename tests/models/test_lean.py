@@ -211,11 +211,15 @@ def test_whole_products_are_their_own_arithmetic(rows, columns, out, seed, size,
     x = torch.randn(rows, columns, generator=chance) * size
     weight, shift = torch.randn(out, columns, generator=chance), torch.randn(out, generator=chance)
     whole, scale = to_rows(weight)
-    for few in (True, False):
-        found = WholeProduct(whole, scale, shift if bias else None, few=few)(x)
-        each = x.abs().amax(1, keepdim=True) / 127 + 1e-30
+    made = WholeProduct(whole, scale, shift if bias else None)
+    most = 255 if torch.cpu._is_vnni_supported() else 127
+    for positive in (False, True):
+        x = x.abs() if positive else x
+        each = x.abs().amax(1, keepdim=True) / (most if positive else most // 2) + 1e-30
         exact = (x / each).round().double() @ whole.double().T * scale.double() * each.double()
         exact = exact + shift.double() if bias else exact
+        states = torch.zeros(rows, out)
+        found = made.onto(x, states, positive=True) if positive else made(x)
         # A row's number that lies between two whole ones may go either way.
         slack = 1e-5 * exact.abs().max() + (each * scale).max() * 127 * 1.01
         assert bool(((found - exact).abs() <= slack).all())
@@ -287,11 +291,11 @@ def test_stored_whole_numbers_give_the_same_as_rounding_now():
 
 def test_one_row_and_many_are_the_same_product():
     weight, bias, x = torch.randn(37, 53), torch.randn(37), torch.randn(23, 53)
-    made = FloatProduct(weight, bias)
+    made, many = FloatProduct(weight, bias), FloatProduct(weight, bias, few=False)
     expected = x.double() @ weight.double().T + bias.double()
     together = made(x)
     alone = torch.cat([made(row) for row in x.split(1)])
-    for found in (together, alone):
+    for found in (together, alone, many(x), torch.cat([many(row) for row in x.split(1)])):
         assert torch.allclose(found.double(), expected, atol=1e-4)
     assert torch.allclose(made.relu(x).double(), expected.clamp(min=0), atol=1e-4)
     states = torch.randn(23, 37)

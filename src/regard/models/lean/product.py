@@ -1,7 +1,7 @@
 """A linear map made ready once and used many times, on a CPU: in float32, or on whole numbers.
 
-In whole numbers both sides are rows of int8 with one scale each, so that a row's result depends on that row
-alone: y = (scale_x scale_w) (x_whole . w_whole) + bias. The sums are exact; only the two roundings are not.
+In whole numbers both sides are rows of eight bits with one scale each, so that a row's result depends on that
+row alone: y = (scale_x scale_w) (x_whole . w_whole) + bias. The sums are exact; only the two roundings are not.
 """
 
 from __future__ import annotations
@@ -12,17 +12,15 @@ from functools import cache
 from typing import Any, final
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int8
 from torch import Tensor
 
-from regard.models.narrow import LARGEST, Weights, from_rows, to_rows
+from regard.models.narrow import Weights, from_rows, to_rows
 
 Rows = Float[Tensor, "rows inputs"]
 Products = Float[Tensor, "rows outputs"]
 
 _TINY = 1e-30  # a row of zeros has this scale
-_FEW = 64  # up to so many rows are few
 _ROWS = 32  # float32 weights are laid out for about so many rows
 
 
@@ -38,59 +36,60 @@ class Product(ABC):
         """The product, and 0 where it is negative."""
 
     @abstractmethod
-    def onto(self, rows: Rows, states: Products) -> Products:
-        """The product added to states, which may be overwritten."""
+    def onto(self, rows: Rows, states: Products, *, positive: bool = False) -> Products:
+        """The product added to states, which may be overwritten; `positive` rows have no number below 0."""
 
 
 @final
 class FloatProduct(Product):
-    """Weights as they are for one row, and in blocks that fit the processor's registers for more."""
+    """For one row W^T, which is read once from end to end; for more, blocks that fit the registers.
 
-    def __init__(self, weight: Float[Tensor, "out columns"], bias: Tensor | None) -> None:
-        self.weight, self.bias = weight.contiguous(), bias
-        self.packed: Tensor | None = None
+    The bytes of W are all that one row costs, and the processor reads them fastest in the order in which
+    each input meets all outputs at once. What rarely meets one row (`few` is not set) has blocks alone.
+    """
+
+    def __init__(
+        self, weight: Float[Tensor, "out columns"], bias: Tensor | None, *, few: bool = True
+    ) -> None:
+        self.bias = weight.new_zeros(len(weight)) if bias is None else bias
+        blocks = not few and _has_onednn()
+        self.columns = None if blocks else weight.t().contiguous()
+        self.packed: Tensor | None = _blocks(weight) if blocks else None
 
     def __call__(self, rows: Rows) -> Products:
         """By oneDNN, unless there is one row."""
-        if len(rows) == 1 or not _has_onednn():
-            return F.linear(rows, self.weight, self.bias)
-        return torch.ops.mkldnn._linear_pointwise(rows, self._blocks(), self.bias, "none", [], "")
+        if self.columns is not None and (len(rows) == 1 or not _has_onednn()):
+            return torch.addmm(self.bias, rows, self.columns)
+        return self._by_blocks(rows, "none")
 
     def relu(self, rows: Rows) -> Products:
         """Bent before it leaves the registers."""
-        if len(rows) == 1 or not _has_onednn():
-            return F.linear(rows, self.weight, self.bias).relu_()
-        return torch.ops.mkldnn._linear_pointwise(rows, self._blocks(), self.bias, "relu", [], "")
+        if self.columns is not None and (len(rows) == 1 or not _has_onednn()):
+            return torch.addmm(self.bias, rows, self.columns).relu_()
+        return self._by_blocks(rows, "relu")
 
-    def onto(self, rows: Rows, states: Products) -> Products:
+    def onto(self, rows: Rows, states: Products, *, positive: bool = False) -> Products:
         """One more sum."""
         return states.add_(self(rows))
 
-    def _blocks(self) -> Tensor:
+    def _by_blocks(self, rows: Rows, bend: str) -> Products:
         if self.packed is None:
-            self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight, _ROWS)
-        return self.packed
+            assert self.columns is not None
+            self.packed = _blocks(self.columns.t())
+        return torch.ops.mkldnn._linear_pointwise(rows, self.packed, self.bias, bend, [], "")
 
 
 @final
 class WholeProduct(Product):
-    """Weights as whole numbers: a quarter of the bytes to read, and four products in one instruction.
-
-    FBGEMM wins for a few rows, oneDNN for many; their sums are the same whole numbers.
-    """
+    """Weights as whole numbers: a quarter of the bytes to read, and four products in one instruction."""
 
     def __init__(
         self,
         whole: Int8[Tensor, "out columns"],
         scale: Float[Tensor, " out"],
         bias: Tensor | None,
-        *,
-        few: bool = True,
     ) -> None:
-        self.scale, self.bias = scale, bias
-        self.few: Any = _fbgemm(whole, scale) if few else None
-        self.many: Tensor | None = None if few else torch.ops.onednn.qlinear_prepack(whole, None)
-        self.zero = torch.zeros(len(whole), dtype=torch.int64)
+        self.packed, self.bias = _packed(whole, scale), bias
 
     def __call__(self, rows: Rows) -> Products:
         """Round the rows, multiply, scale."""
@@ -101,37 +100,30 @@ class WholeProduct(Product):
         """The same, and 0 where it is negative."""
         return self(rows).relu_()
 
-    def onto(self, rows: Rows, states: Products) -> Products:
+    def onto(self, rows: Rows, states: Products, *, positive: bool = False) -> Products:
         """Scaled and summed at once."""
-        found, scale = self.unscaled(rows)
+        found, scale = self.unscaled(rows, positive=positive)
         if self.bias is not None:
             states = states.add_(self.bias)
         return states.addcmul_(found, scale)
 
-    def unscaled(self, rows: Rows) -> tuple[Products, Float[Tensor, "rows 1"]]:
-        """Each row's product but for the row's own scale, and that scale."""
-        largest = torch.linalg.vector_norm(rows, torch.inf, 1, keepdim=True)
-        if len(rows) <= _FEW and self.few is not None:
-            scale = torch.add(_tiny(), largest, alpha=1 / (_middle() - 1))
-            found = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
-                rows / scale, 1.0, _middle(), self.few
-            )
-            return found, scale
-        scale = torch.add(_tiny(), largest, alpha=1 / LARGEST)
-        whole = (rows / scale).round_().add_(128).to(torch.uint8)
-        many, none = self._many(), torch.float32
-        return torch.ops.onednn.qlinear_pointwise(
-            whole, 1.0, 128, many, self.scale, self.zero, None, 1.0, 0, none, "none", [], ""
+    def unscaled(
+        self, rows: Rows, *, positive: bool = False
+    ) -> tuple[Products, Float[Tensor, "rows 1"]]:
+        """Each row's product but for the row's own scale, and that scale.
+
+        Where no number is negative, all of the whole ones are there for the others.
+        """
+        middle = 0 if positive else (_most() + 1) // 2
+        # By way of its absolute values a row's largest is found ten times sooner than by its norm.
+        largest = (rows if positive else rows.abs()).amax(1, keepdim=True)
+        scale = torch.add(_tiny(), largest, alpha=1 / (_most() - middle))
+        return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
+            rows / scale, 1.0, middle, self.packed
         ), scale
 
-    def _many(self) -> Tensor:
-        if self.many is None:
-            whole = torch.ops.quantized.linear_unpack(self.few)[0].int_repr()
-            self.many = torch.ops.onednn.qlinear_prepack(whole, None)
-        return self.many
 
-
-def _fbgemm(whole: Int8[Tensor, "out columns"], scale: Float[Tensor, " out"]) -> Any:
+def _packed(whole: Int8[Tensor, "out columns"], scale: Float[Tensor, " out"]) -> Any:
     """Packed by FBGEMM, which wants a tensor of torch's own quantised kind."""
     engine = torch.backends.quantized.engine
     with warnings.catch_warnings():
@@ -147,6 +139,10 @@ def _fbgemm(whole: Int8[Tensor, "out columns"], scale: Float[Tensor, " out"]) ->
             torch.backends.quantized.engine = engine
 
 
+def _blocks(weight: Float[Tensor, "out columns"]) -> Tensor:
+    return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _ROWS)
+
+
 def product(
     weight: Tensor,
     scale: Tensor | None,
@@ -157,40 +153,37 @@ def product(
 ) -> Product:
     """A product of weights that are floats, or whole numbers with scales, in the form asked for.
 
-    `few` says that it will often meet a few rows only.
+    `few` says that it will often meet one row only.
     """
     if weights == "int8":
         if scale is None:
             weight, scale = to_rows(weight)
-        return WholeProduct(weight.contiguous(), scale.contiguous(), bias, few=few)
-    return FloatProduct(weight if scale is None else from_rows(weight, scale), bias)
+        return WholeProduct(weight.contiguous(), scale.contiguous(), bias)
+    return FloatProduct(weight if scale is None else from_rows(weight, scale), bias, few=few)
 
 
 @cache
 def multiplies_whole() -> bool:
     """Whether this processor's products of whole numbers are there, and exact at their largest."""
-    if not _has_onednn():
-        return False
     try:
-        whole = torch.full((16, 64), 127, dtype=torch.int8)
-        probes = [WholeProduct(whole, torch.ones(16), None, few=few) for few in (True, False)]
-        return all(_is_exact(probe, rows) for probe in probes for rows in (1, _FEW + 1))
+        probe = WholeProduct(torch.full((16, 64), 127, dtype=torch.int8), torch.ones(16), None)
+        return all(_is_exact(probe, rows, sign) for rows in (1, 65) for sign in (False, True))
     except (RuntimeError, AttributeError):
         return False
 
 
-def _is_exact(probe: WholeProduct, rows: int) -> bool:
-    found, scale = probe.unscaled(torch.ones(rows, 64))
+def _is_exact(probe: WholeProduct, rows: int, positive: bool) -> bool:
+    found, scale = probe.unscaled(torch.ones(rows, 64), positive=positive)
     return bool(((found * scale - 64 * 127).abs() < 1e-2).all())
 
 
 @cache
-def _middle() -> int:
-    """The whole number that stands for 0 in FBGEMM's rows.
+def _most() -> int:
+    """The largest whole number of a row.
 
     Processors without VNNI add two products in 16 bits, and have room for rows of seven bits only.
     """
-    return 128 if torch.cpu._is_vnni_supported() else 64
+    return 255 if torch.cpu._is_vnni_supported() else 127
 
 
 @cache
