@@ -110,3 +110,8 @@ def test_many_triples_are_blocked_and_few_are_not(monkeypatch):
     one = torch.randn(1, 1, 1, 2)
     attention(one, attention.remember(*torch.randn(2, 1, 1, 1 << 19, 2)))
     assert taken == ["explicit", "blocked"] * 2 + ["explicit"]
+    states = torch.randn(1, 1, 256, 2)
+    for grad in (True, False):  # without a way back, blocks pay sooner
+        with torch.set_grad_enabled(grad):
+            attention(states, attention.remember(states, states))
+    assert taken[5:] == ["explicit", "blocked"]

@@ -30,6 +30,8 @@ GPU_AT_ONCE, GPU_LEAST = 1 << 27, 1 << 28  # a GPU has no such cache, and many m
 def takes(query: Tensor, memory: Memory) -> bool:
     """Whether the triples are so many that forming them at once would be felt."""
     least = GPU_LEAST if query.is_cuda else LEAST
+    if not (query.is_cuda or torch.is_grad_enabled()):
+        least = AT_ONCE  # there is no way back
     return query.shape[:3].numel() * memory.key.shape[2:].numel() > least and query.shape[2] > 1
 
 
