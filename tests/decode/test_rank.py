@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.decode.rank import best, best_continuations
+from regard.decode.rank import BLOCK, best, best_continuations, first, top
 
 FEW = st.sampled_from(
     [0.0, -0.0, 1.0, -1.0, -2.5, 1e-40, -1e-40, float("-inf"), float("inf"), 3e38]
@@ -54,3 +54,26 @@ def test_the_short_way_to_the_best_continuations_is_the_long_way_or_says_so(
         assert torch.equal(short[1], index)
     found[0, 0] = torch.nan
     assert best_continuations(found, totals) is None
+
+
+@given(
+    rows=st.integers(1, 3),
+    size=st.integers(1, 13 * BLOCK),
+    levels=st.sampled_from([1, 7, 10**6]),
+    count=st.integers(1, 5),
+    broken=st.booleans(),
+    seed=st.integers(0, 999),
+)
+def test_by_blocks_the_highest_are_the_highest(rows, size, levels, count, broken, seed):
+    """The first of the highest is the first; of several the values are the same, wherever ties stand."""
+    chance = torch.Generator().manual_seed(seed)
+    scores = torch.randint(0, levels, (rows, size), generator=chance).float()
+    if broken:
+        scores[0, seed % size] = torch.nan
+    count = min(count, size)
+    expected = scores.sort(dim=1, descending=True, stable=True)
+    assert torch.equal(first(scores), expected.indices[:, 0])
+    values, index = top(scores, count)
+    assert torch.equal(values.nan_to_num(-1), expected.values[:, :count].nan_to_num(-1))
+    assert torch.equal(scores.gather(1, index).nan_to_num(-1), values.nan_to_num(-1))
+    assert all(len(set(row)) == count for row in index.tolist())

@@ -211,15 +211,13 @@ def test_whole_products_are_their_own_arithmetic(rows, columns, out, seed, size,
     x = torch.randn(rows, columns, generator=chance) * size
     weight, shift = torch.randn(out, columns, generator=chance), torch.randn(out, generator=chance)
     whole, scale = to_rows(weight)
-    made = WholeProduct(whole, scale, shift if bias else None)
     most = 255 if torch.cpu._is_vnni_supported() else 127
     for positive in (False, True):
         x = x.abs() if positive else x
         each = x.abs().amax(1, keepdim=True) / (most if positive else most // 2) + 1e-30
         exact = (x / each).round().double() @ whole.double().T * scale.double() * each.double()
         exact = exact + shift.double() if bias else exact
-        states = torch.zeros(rows, out)
-        found = made.onto(x, states, positive=True) if positive else made(x)
+        found = WholeProduct(whole, scale, shift if bias else None, positive=positive)(x)
         # A row's number that lies between two whole ones may go either way.
         slack = 1e-5 * exact.abs().max() + (each * scale).max() * 127 * 1.01
         assert bool(((found - exact).abs() <= slack).all())

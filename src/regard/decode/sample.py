@@ -15,7 +15,7 @@ from regard.decode.compact import kept_rows
 from regard.decode.hypothesis import NOTHING, Finish, Hypothesis
 from regard.decode.penalty import hypothesis
 from regard.decode.prefix import Prefix, following, numbers
-from regard.decode.rank import best
+from regard.decode.rank import best, first
 from regard.decode.settings import DecodeSettings
 from regard.models import Decoder, Encoded, select
 
@@ -31,7 +31,7 @@ def greedy(
     prefix: Prefix | None = None,
 ) -> list[list[Hypothesis]]:
     """The most probable symbol at each step (L75); of equals, the one with the lower id."""
-    return _follow(decoder, encoded, settings, prefix, lambda found, _, __: found.argmax(1))
+    return _follow(decoder, encoded, settings, prefix, lambda found, _, __: first(found))
 
 
 @torch.no_grad()

@@ -64,9 +64,11 @@ class Feed:
         if len(states) > CACHED:  # what lies between the products stays in the cache
             return torch.cat([self(part) for part in states.split(CACHED)])
         opened = self.residual.open(states)
-        bent = self.activation == "relu"
-        inner = self.widen.relu(opened) if bent else activate(self.widen(opened), self.activation)
-        return self.residual.close(self.narrow.onto(inner, states, positive=bent))
+        if self.activation == "relu":
+            inner = self.widen.relu(opened)
+        else:
+            inner = activate(self.widen(opened), self.activation)
+        return self.residual.close(self.narrow.onto(inner, states))
 
 
 @final

@@ -154,7 +154,7 @@ class _Packing:
         return Feed(
             self.residual(f"{path}.feedforward_residual", block.feedforward_residual),
             self.product(f"{path}.feedforward.widen", few=few),
-            self.product(f"{path}.feedforward.narrow", few=few),
+            self.product(f"{path}.feedforward.narrow", few=few, positive=feed.activation == "relu"),
             feed.activation,
         )
 
@@ -191,7 +191,9 @@ class _Packing:
             case _:
                 return None
 
-    def product(self, *paths: str, first: float = 1.0, few: bool = False) -> Product:
+    def product(
+        self, *paths: str, first: float = 1.0, few: bool = False, positive: bool = False
+    ) -> Product:
         """One product of several maps of the same input; the first one's result is scaled."""
         taken = [self.taken(f"{path}.weight") for path in paths]
         parts, scales = [part for part, _ in taken], [scale for _, scale in taken]
@@ -202,7 +204,7 @@ class _Packing:
             bias[: len(parts[0])] *= first
         del taken
         weights, scale = self._joined(parts, scales, first)
-        return product(weights, scale, bias, self.weights, few=few)
+        return product(weights, scale, bias, self.weights, few=few, positive=positive)
 
     def _joined(
         self, parts: list[Tensor], scales: list[Tensor | None], first: float

@@ -1,7 +1,7 @@
 """A linear map made ready once and used many times, on a CPU: in float32, or on whole numbers.
 
 In whole numbers both sides are rows of eight bits with one scale each, so that a row's result depends on that
-row alone: y = (scale_x scale_w) (x_whole . w_whole) + bias. The sums are exact; only the two roundings are not.
+row alone: y = (scale_x scale_w) (x_whole . w_whole) + bias. The sums are exact, the two roundings are not.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Product(ABC):
         """The product, and 0 where it is negative."""
 
     @abstractmethod
-    def onto(self, rows: Rows, states: Products, *, positive: bool = False) -> Products:
-        """The product added to states, which may be overwritten; `positive` rows have no number below 0."""
+    def onto(self, rows: Rows, states: Products) -> Products:
+        """The product added to states, which may be overwritten."""
 
 
 @final
@@ -68,7 +68,7 @@ class FloatProduct(Product):
             return torch.addmm(self.bias, rows, self.columns).relu_()
         return self._by_blocks(rows, "relu")
 
-    def onto(self, rows: Rows, states: Products, *, positive: bool = False) -> Products:
+    def onto(self, rows: Rows, states: Products) -> Products:
         """One more sum."""
         return states.add_(self(rows))
 
@@ -81,15 +81,20 @@ class FloatProduct(Product):
 
 @final
 class WholeProduct(Product):
-    """Weights as whole numbers: a quarter of the bytes to read, and four products in one instruction."""
+    """Weights as whole numbers: a quarter of the bytes to read, and four products in one instruction.
+
+    Where no row will ever have a negative number (`positive`), all whole numbers are there for the others.
+    """
 
     def __init__(
         self,
         whole: Int8[Tensor, "out columns"],
         scale: Float[Tensor, " out"],
         bias: Tensor | None,
+        *,
+        positive: bool = False,
     ) -> None:
-        self.packed, self.bias = _packed(whole, scale), bias
+        self.packed, self.bias, self.positive = _packed(whole, scale), bias, positive
 
     def __call__(self, rows: Rows) -> Products:
         """Round the rows, multiply, scale."""
@@ -100,23 +105,18 @@ class WholeProduct(Product):
         """The same, and 0 where it is negative."""
         return self(rows).relu_()
 
-    def onto(self, rows: Rows, states: Products, *, positive: bool = False) -> Products:
+    def onto(self, rows: Rows, states: Products) -> Products:
         """Scaled and summed at once."""
-        found, scale = self.unscaled(rows, positive=positive)
+        found, scale = self.unscaled(rows)
         if self.bias is not None:
             states = states.add_(self.bias)
         return states.addcmul_(found, scale)
 
-    def unscaled(
-        self, rows: Rows, *, positive: bool = False
-    ) -> tuple[Products, Float[Tensor, "rows 1"]]:
-        """Each row's product but for the row's own scale, and that scale.
-
-        Where no number is negative, all of the whole ones are there for the others.
-        """
-        middle = 0 if positive else (_most() + 1) // 2
+    def unscaled(self, rows: Rows) -> tuple[Products, Float[Tensor, "rows 1"]]:
+        """Each row's product but for the row's own scale, and that scale."""
+        middle = 0 if self.positive else (_most() + 1) // 2
         # By way of its absolute values a row's largest is found ten times sooner than by its norm.
-        largest = (rows if positive else rows.abs()).amax(1, keepdim=True)
+        largest = (rows if self.positive else rows.abs()).amax(1, keepdim=True)
         scale = torch.add(_tiny(), largest, alpha=1 / (_most() - middle))
         return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
             rows / scale, 1.0, middle, self.packed
@@ -150,15 +150,16 @@ def product(
     weights: Weights,
     *,
     few: bool = True,
+    positive: bool = False,
 ) -> Product:
     """A product of weights that are floats, or whole numbers with scales, in the form asked for.
 
-    `few` says that it will often meet one row only.
+    `few` says that it will often meet one row only, `positive` that it meets no number below 0.
     """
     if weights == "int8":
         if scale is None:
             weight, scale = to_rows(weight)
-        return WholeProduct(weight.contiguous(), scale.contiguous(), bias)
+        return WholeProduct(weight.contiguous(), scale.contiguous(), bias, positive=positive)
     return FloatProduct(weight if scale is None else from_rows(weight, scale), bias, few=few)
 
 
@@ -166,14 +167,15 @@ def product(
 def multiplies_whole() -> bool:
     """Whether this processor's products of whole numbers are there, and exact at their largest."""
     try:
-        probe = WholeProduct(torch.full((16, 64), 127, dtype=torch.int8), torch.ones(16), None)
-        return all(_is_exact(probe, rows, sign) for rows in (1, 65) for sign in (False, True))
+        whole = torch.full((16, 64), 127, dtype=torch.int8)
+        probes = [WholeProduct(whole, torch.ones(16), None, positive=p) for p in (False, True)]
+        return all(_is_exact(probe, rows) for probe in probes for rows in (1, 65))
     except (RuntimeError, AttributeError):
         return False
 
 
-def _is_exact(probe: WholeProduct, rows: int, positive: bool) -> bool:
-    found, scale = probe.unscaled(torch.ones(rows, 64), positive=positive)
+def _is_exact(probe: WholeProduct, rows: int) -> bool:
+    found, scale = probe.unscaled(torch.ones(rows, 64))
     return bool(((found * scale - 64 * 127).abs() < 1e-2).all())
 
 
