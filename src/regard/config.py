@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -176,8 +177,14 @@ def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:
         case "extra_forbidden":
             known = {name for group in groups for name in group.model_fields}
             return f"{path}no such setting; {nearest(location[-1], known)}"
-        case "union_tag_invalid" | "union_tag_not_found":
-            return f"{path}{_short(fault['msg'])}"
+        case "union_tag_not_found":
+            return f"{path}its kind is missing"
+        case "union_tag_invalid":
+            tag, kinds = (
+                fault["ctx"]["tag"],
+                re.findall(r"'([^']*)'", fault["ctx"]["expected_tags"]),
+            )
+            return f"{path}no kind '{_short(tag)}'; {nearest(tag, kinds)}"
         case "missing":
             return f"{path}missing"
         case "value_error":  # our own words, which say what was wrong

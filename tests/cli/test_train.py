@@ -67,6 +67,38 @@ def test_nothing_to_learn_from(tell_json):
     assert (code, answer["what"]) == (2, "there is nothing to learn from")
 
 
+def test_files_are_looked_at_before_they_are_learned_from(tmp_path, tell):  # T24
+    lines = [f"word {n}\tother {n}" for n in range(100)]
+    lines += ["word 7\tother 7", "\tnothing", "word \x1b\t" + "far too long " * 30]
+    (tmp_path / "train.tsv").write_text("".join(f"{line}\n" for line in lines))
+    (tmp_path / "valid.tsv").write_text("word 5\tother 5\nword 200\tother 200\n")
+    folder = tmp_path / "run"
+    arguments = ["train", tmp_path, "-o", folder, "-p", "luong2015-dot", *TINY]
+    code, out, err = tell(*arguments)
+    told = err.splitlines()
+    assert (code, out) == (0, "")
+    assert "train: 102 pairs: train.tsv, TSV, column 1 (source) and column 2 (target)" in told
+    assert told.index("  word 0  ->  other 0") < told.index("learning the vocabulary")
+    for warning in (
+        "1 pair left out (an empty side): ",
+        "1 pair repeated word for word: ",
+        "1 pair far longer or shorter than the other side: ",
+        "1 of 2 valid pairs are also in training: ",
+    ):
+        assert f"warning: {warning}" in err
+    assert "left out: " not in err, "told once"
+    assert "looking at the data" not in tell(*arguments)[2], "looked at once"
+
+
+def test_programs_hear_of_the_data_too(tmp_path, tell):
+    (tmp_path / "train.tsv").write_text("".join(f"word {n}\tother {n}\n" for n in range(200)))
+    file, folder = tmp_path / "train.tsv", tmp_path / "run"
+    _, out, _ = tell("train", file, "-o", folder, "-p", "luong2015-dot", *TINY, "--json")
+    (event,) = [e for e in map(json.loads, out.splitlines()) if e["kind"] == "data"]
+    assert event["rows"][0] == {"source": "word 0", "target": "other 0"}
+    assert event["warnings"] == []
+
+
 def test_a_card_names_the_files_and_not_where_they_lay(tmp_path, tell):
     file, folder = tmp_path / "odd|name.tsv", tmp_path / "run"
     file.write_text("".join(f"word {n}\tother {n}\n" for n in range(200)))

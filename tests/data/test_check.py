@@ -363,3 +363,14 @@ def test_keys_tell_examples_apart(example, same_input):
     assert key_of(example) != key_of(same_input)
     assert key_of(example, input_only=True) == key_of(same_input, input_only=True)
     assert key_of(Pair("a b", "c")) != key_of(Pair("a", "b c"))
+
+
+def test_a_look_may_end_early_and_tells_how_far_it_is():
+    english, german = sentences(50)
+    heard = []
+    paths = [side("train.en", english), side("train.de", german)]
+    report = examine(understand(paths), most=20, advance=heard.append)
+    assert report.sources[0].kept == 20
+    assert report.sources[0].description.startswith("the first 20 pairs: train.en")
+    assert heard == [0]
+    assert examine(understand(paths), most=51).sources[0].description.startswith("50 pairs")

@@ -20,13 +20,15 @@ from regard.inspect.trace import Trace
 from regard.presets import names, preset
 from regard.run import archive
 from regard.run.checkpoint import MANIFEST, Checkpoints
+from regard.run.folder import read_task
 from regard.run.settings import RunSettings
 from tests.faults.wounds import survive, wounded_bytes, wounded_json, wounded_toml, wounded_tree
 from tests.inspect.kit import traced
+from tests.tasks.kit import task_of
 
 CHUNKS = 10
 MANY = 10**6 if os.environ.get("REGARD_LONG") else 10**5
-LOADERS = ["config", "store", "manifest", "trace", "archive"]
+LOADERS = ["config", "store", "manifest", "trace", "archive", "tokenizer"]
 
 
 @pytest.fixture
@@ -139,7 +141,27 @@ def packed(home):
     return load, lambda dice: wounded_bytes(source, dice), (ModelFileError,)
 
 
-MAKE = dict(zip(LOADERS, (config, prepared, manifest, trace, packed), strict=True))
+def tokenizer(home):
+    """The file of a run: a document that holds documents, each a vocabulary of its own."""
+    path, sources = home / "tokenizer.json", {}
+    for name in ("translate", "tag", "point"):
+        document = {"format": "regard-task", "task": name, "parts": task_of(name).to_dict()}
+        sources[name] = json.dumps(document, ensure_ascii=False).encode()
+
+    def load(content):
+        path.write_bytes(content)
+        name = next((name for name in sources if name.encode() in content), "translate")
+        found = read_task(path, name)
+        assert found.sizes == type(found).from_dict(found.to_dict()).sizes
+
+    return (
+        load,
+        lambda dice: wounded_json(sources[dice.choice(list(sources))], dice),
+        (ModelFileError,),
+    )
+
+
+MAKE = dict(zip(LOADERS, (config, prepared, manifest, trace, packed, tokenizer), strict=True))
 
 
 @pytest.mark.parametrize("loader", LOADERS)

@@ -107,6 +107,7 @@ def survive(
     count: int,
     seed: int,
     refusals: tuple[type[RegardError], ...],
+    longest: int = LONGEST_MESSAGE,
 ) -> int:
     """Give many wounded inputs to a loader. How many it refused, each in its own words and in no time."""
     dice = random.Random(seed)
@@ -114,7 +115,7 @@ def survive(
     for _ in range(count):
         content = make(dice)
         began = time.process_time()
-        refused += _refused(load, content, refusals)
+        refused += _refused(load, content, refusals, longest)
         if time.process_time() - began > QUICK:
             # Perhaps it was the collector, or the machine: what is slow by itself is slow again.
             again = min(_cost(load, content, refusals) for _ in range(3))
@@ -123,7 +124,10 @@ def survive(
 
 
 def _refused(
-    load: Callable[[bytes], object], content: bytes, refusals: tuple[type[RegardError], ...]
+    load: Callable[[bytes], object],
+    content: bytes,
+    refusals: tuple[type[RegardError], ...],
+    longest: int = LONGEST_MESSAGE,
 ) -> bool:
     try:
         load(content)
@@ -132,7 +136,7 @@ def _refused(
     else:
         return False
     assert told.what
-    assert len(str(told)) < LONGEST_MESSAGE, str(told)
+    assert len(str(told)) < longest, str(told)
     return True
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from regard.data.batches import BatchSettings
+from regard.data.check import Report
 from regard.decode import DecodeSettings
 from regard.models import (
     ModelSettings,
@@ -124,6 +125,9 @@ class Ears(Listener):
 
     def preparing(self, what: str, done: int) -> None:
         self._hear("preparing", what, done)
+
+    def examined(self, report: Report) -> None:
+        self._hear("examined", report)
 
     def began(self, run: Run, facts: Any) -> None:
         self._hear("began", facts, facts["step"])

@@ -105,7 +105,10 @@ def _look(
             held_out[role] = understand(
                 given, found.train.task, on_bad_utf8=on_bad_utf8, keep_empty=role == "test"
             )
-    return {"task": found.train.task, "report": examine(found.train, **held_out)}
+    return {
+        "task": found.train.task,
+        "report": examine(found.train, held_out["valid"], held_out["test"]),
+    }
 
 
 def _plain(part: Any) -> Any:

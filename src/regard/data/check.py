@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import final
 
 from regard.data.drift import refuse_uneven
@@ -18,6 +19,7 @@ from regard.data.tally import require_some
 
 __all__ = ["Examined", "Report", "examine", "require_some"]
 
+TOLD = 2_000  # examples between two words about how far the look has come
 REASONS = {
     "too long": f"a line over {LINE_BOUND // 1024} KiB",
     "NUL byte": "a NUL byte",
@@ -62,8 +64,18 @@ class Report:
         }
 
 
-def examine(train: Source, valid: Source | None = None, test: Source | None = None) -> Report:
-    """Go through every source once; stop where nothing could be learned, warn about the rest."""
+def examine(
+    train: Source,
+    valid: Source | None = None,
+    test: Source | None = None,
+    *,
+    most: int | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> Report:
+    """Go through every source once; stop where nothing could be learned, warn about the rest.
+
+    Of each source at most the first `most` examples; `advance` hears now and then how many were seen.
+    """
     given = {"train": train, "valid": valid, "test": test}
     sources = {role: source for role, source in given.items() if source is not None}
     for source in sources.values():
@@ -72,10 +84,13 @@ def examine(train: Source, valid: Source | None = None, test: Source | None = No
                 refuse_uneven(part.first, part.second)
     # The held-out sets are small: remember them, then see which of them training goes past.
     held_out: dict[str, _HeldOut] = {}
-    surveys = {role: _survey(sources[role], role, held_out) for role in reversed(list(sources))}
+    surveys = {
+        role: _survey(sources[role], role, held_out, most, advance or (lambda _seen: None))
+        for role in reversed(list(sources))
+    }
     ordered = {role: surveys[role] for role in sources}
     return Report(
-        sources=tuple(_examined(role, survey) for role, survey in ordered.items()),
+        sources=tuple(_examined(role, survey, most) for role, survey in ordered.items()),
         rows=tuple(ordered["train"].rows),
         warnings=[
             *(warning for survey in ordered.values() for warning in _alone(survey)),
@@ -141,11 +156,19 @@ def _first(seen: Seen, met: Mapping[int, str]) -> str:
     return f"{seen.places[key]} = {place}"
 
 
-def _survey(source: Source, role: str, held_out: dict[str, _HeldOut]) -> Survey:
+def _survey(
+    source: Source,
+    role: str,
+    held_out: dict[str, _HeldOut],
+    most: int | None,
+    advance: Callable[[int], None],
+) -> Survey:
     """One pass, which also meets the sets held out so far and joins them."""
     survey, earlier = Survey(source), list(held_out.values())
     own = _HeldOut(role, source.noun)
-    for row in source.rows(survey.tally):
+    for number, row in enumerate(islice(source.rows(survey.tally), most)):
+        if number % TOLD == 0:
+            advance(number)
         key = key_of(row.example)
         survey.add(row, key)
         if earlier or role != "train":
@@ -161,8 +184,10 @@ def _survey(source: Source, role: str, held_out: dict[str, _HeldOut]) -> Survey:
     return survey
 
 
-def _examined(role: str, survey: Survey) -> Examined:
+def _examined(role: str, survey: Survey, most: int | None) -> Examined:
     description = survey.source.describe(survey.tally.kept)
+    if survey.tally.kept == most:
+        description = f"the first {description}"
     return Examined(role, description, survey.tally.kept, dict(survey.tally.dropped))
 
 

@@ -108,6 +108,8 @@ def _array(
 ) -> np.ndarray:
     """One array, when it is of this type and shape and as long as it says; then memory is taken."""
     name = entry.filename
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        refuse(f"{name} is packed in a way that traces never are", where)
     with archive.open(entry) as stream:
         if np.lib.format.read_magic(stream) != (1, 0):
             refuse(f"{name} is of a version that is not read here", where)

@@ -34,8 +34,12 @@ def resolve(
     tree = merge(given, {"data": data} if data else {})
     if task is not None:
         tree["task"] = task
-    tree = overlay(merge(tree, more or {}), changes)
-    if name is None and "model" not in tree:
+    tree = merge(tree, more or {})
+    is_whole = _has_model(
+        tree
+    )  # a single change is one to the usual model, and makes none by itself
+    tree = overlay(tree, changes)
+    if name is None and not is_whole:
         name = DEFAULT_OF[_task(tree)]
     if name is not None:
         tree = _over_preset(preset(name), tree)
@@ -101,6 +105,13 @@ def _task(tree: dict[str, Any]) -> str:
             f"no task '{tree['task']}'", where="task", remedy=f"choose {', '.join(DEFAULT_OF)}"
         )
     return str(tree["task"])
+
+
+def _has_model(tree: Mapping[str, Any]) -> bool:
+    """Whether a whole model is described, or only changes to one."""
+    model = tree.get("model", {})
+    reader = model.get("reader", {}) if isinstance(model, Mapping) else {}
+    return isinstance(reader, Mapping) and "kind" in reader
 
 
 def _over_preset(base: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:

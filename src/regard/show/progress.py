@@ -16,12 +16,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from regard.data.check import Report
 from regard.run.folder import Run
 from regard.show import heatmap
 from regard.show.dashboard import Dashboard
 from regard.show.facts import facts_of
 from regard.show.label import one_line
 from regard.show.moment import Moment, judged, recall, told
+from regard.show.report import data_report
 from regard.tasks import Sight
 from regard.train.events import Evaluated, Listener, Outcome, Stepped
 
@@ -70,6 +72,15 @@ class TrainingProgress(Listener):
         elif what != self._prepared:
             self._say(what)
         self._prepared = what
+
+    def examined(self, report: Report) -> None:
+        """What was understood of the files, three rows of them, and warnings."""
+        if self._moves:
+            self._draw(Text())
+            self.console.print(data_report(report), Text())
+        else:
+            for line in report.summary().split("\n"):
+                self._say(one_line(line))
 
     def began(self, run: Run, facts: Mapping[str, Any]) -> None:
         """Say what was found, then begin to draw."""
@@ -170,6 +181,10 @@ class JsonProgress(Listener):
         if what != self._prepared:
             self._tell({"kind": "preparing", "what": what, "done": done})
         self._prepared = what
+
+    def examined(self, report: Report) -> None:
+        """As `regard data --json` has it."""
+        self._tell({"kind": "data", **report.as_dict()})
 
     def began(self, run: Run, facts: Mapping[str, Any]) -> None:
         """What was found."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from regard.data.check import examine
+from regard.run.corpus import Corpus
 from regard.run.device import choose_device
 from regard.run.folder import Report, Run
 from regard.run.lock import Lock
@@ -28,6 +30,8 @@ __all__ = [
     "train",
 ]
 
+LOOKED_AT = 1_000_000  # examples of a file that are looked at: what ails it shows by then
+
 
 def train(
     folder: Path,
@@ -46,11 +50,29 @@ def train(
             world.wait_long()
             return Trainer(Run.open(folder), world, Listener(), stop).train()
         with Lock(folder):
+            is_told = _look(folder, settings, listener, stop)
             run = Run.create(folder, settings, _polling(listener, stop), allow)
-            for note in run.notes:
+            for note in () if is_told else run.notes:
                 listener.noted(note)
             world.wait_long()
             return Trainer(run, world, listener, stop).train()
+
+
+def _look(folder: Path, settings: RunSettings, listener: Listener, stop: Stop) -> bool:
+    """Files that nothing was learned from yet are looked at: what was understood, three rows, warnings."""
+    if settings.data.toy is not None or (folder / "tokenizer.json").is_file():
+        return False
+    corpus, report = Corpus.of(settings.data, settings.task), _polling(listener, stop)
+    if corpus.train is None:
+        return False
+    found = examine(
+        corpus.train,
+        corpus.valid,
+        most=LOOKED_AT,
+        advance=lambda seen: report("looking at the data", seen),
+    )
+    listener.examined(found)
+    return True
 
 
 def _polling(listener: Listener, stop: Stop) -> Report:

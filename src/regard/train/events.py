@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
+from regard.data.check import Report
 from regard.evaluate import Metric
 from regard.run.folder import Run
 from regard.tasks import Sight
@@ -78,6 +79,9 @@ class Listener:
 
     def preparing(self, what: str, done: int) -> None:
         """Data is being made ready."""
+
+    def examined(self, report: Report) -> None:
+        """Files were looked at before anything is learned from them."""
 
     def began(self, run: Run, facts: Mapping[str, Any]) -> None:
         """Training begins, or goes on at facts["step"]."""

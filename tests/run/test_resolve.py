@@ -1,0 +1,61 @@
+"""From what a person says to settings: each layer over the one before, and faults where they were made."""
+
+import pytest
+
+from regard.errors import UsageError
+from regard.run.resolve import resolve
+
+
+def test_one_change_is_a_change_to_the_usual_model():
+    usual, changed = (
+        resolve(toy="reverse"),
+        resolve(toy="reverse", changes=["model.reader.heads=2"]),
+    )
+    reader = usual.model.reader.model_copy(update={"heads": 2})
+    assert changed == usual.model_copy(
+        update={"model": usual.model.model_copy(update={"reader": reader})}
+    )
+    assert changed == resolve(toy="reverse", more={"model": {"reader": {"heads": 2}}})
+
+
+def test_another_kind_in_one_change_leaves_the_rest_as_usual():
+    found = resolve(toy="reverse", changes=["model.reader.kind=rnn"])
+    assert found.model.reader.kind == "rnn"
+    assert found.model.encoder == resolve(toy="reverse").model.encoder
+
+
+def test_a_whole_model_takes_nothing_from_the_usual_one():
+    found = resolve(toy="stories", more={"model": {"reader": {"kind": "transformer"}}})
+    assert found.model.encoder is None
+
+
+def test_a_file_may_describe_a_part(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text("[model.encoder]\nwidth = 24\n[model.reader]\nwidth = 24\n")
+    model = resolve(toy="reverse", config=path).model
+    assert (model.encoder.kind, model.encoder.width) == ("transformer", 24)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("modle.reader.width=3", "modle: no such setting; did you mean 'model'?"),
+        ("train.steps=abc", "train.steps: must be a whole number, not 'abc'"),
+        ("model.reader.kind=rn", "model.reader: no kind 'rn'; did you mean 'rnn'?"),
+    ],
+)
+def test_a_slip_is_told_where_it_was_made(change, what):
+    with pytest.raises(UsageError) as caught:
+        resolve(toy="reverse", changes=["seed=2", change])
+    assert (caught.value.what, caught.value.where) == (what, f"--set {change}")
+
+
+def test_a_group_without_its_kind_in_a_file(tmp_path):
+    path = tmp_path / "odd.toml"
+    path.write_text('[model.reader]\nkind = "rnn"\n[model.encoder]\nwidth = 3\n')
+    with pytest.raises(UsageError) as caught:
+        resolve(toy="reverse", config=path)
+    assert (caught.value.what, caught.value.where) == (
+        "model.encoder: its kind is missing",
+        str(path),
+    )
