@@ -2,6 +2,8 @@
 
 The one idea: packed batches have one shape, so every step does the same work on the same memory. What changes
 from step to step, the batch, its count, the rate and the seed, is written where the recording reads it.
+Padded batches have a few shapes, and are recorded where a decoder waits for its own last word: its many small
+operations take longer to launch than to do.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.models import RnnDecoder
 from regard.run.device import is_out_of_memory
 from regard.run.settings import TrainSettings
 from regard.tasks import Batch
@@ -31,6 +34,9 @@ from regard.train.world import World
 
 REHEARSALS = 3  # steps of a shape that are taken before one is recorded
 MOST = 4  # shapes; a recording holds the memory of a step
+MOST_PADDED = (
+    32  # of a decoder that goes step by step, whose steps are small; the shapes of a whole plan
+)
 
 Numbers = Float[Tensor, " numbers"]
 Work = Callable[[], Numbers]
@@ -149,11 +155,15 @@ class Recordings:
         self.clip = stepper.settings.clip
         self.fault = ""  # in full, why there are no recordings any more
         self._parameters = list(learned.model.parameters())
+        reader = learned.model.reader
+        self._goes_stepwise = isinstance(reader, RnnDecoder) and reader.is_stepwise
         self._stages: dict[tuple[object, ...], _Stage] = {}
 
     def take(self, step: int, turn: Turn) -> Callable[[], list[float]] | None:
         """The step's numbers, to be read later; None when it was not taken, and must be in the usual way."""
-        if self.recorder is None or len(turn.batches) != 1 or turn.batches[0].packing is None:
+        if self.recorder is None or len(turn.batches) != 1:
+            return None
+        if turn.batches[0].packing is None and not self._goes_stepwise:
             return None
         stage = self._stage(turn.batches[0])
         if stage is None:
@@ -197,7 +207,8 @@ class Recordings:
 
     def _stage(self, batch: Batch) -> _Stage | None:
         shape = _shape(batch)
-        if shape not in self._stages and len(self._stages) < MOST:
+        most = MOST_PADDED if batch.packing is None else MOST
+        if shape not in self._stages and len(self._stages) < most:
             own = deepcopy(batch.to(self.stepper.world.device))
             self._stages[shape] = _Stage(own, torch.ones_like(self._parameters[0].detach().sum()))
         return self._stages.get(shape)
@@ -210,17 +221,16 @@ class Recordings:
 
 
 def _tensors(batch: Batch) -> tuple[Tensor, ...]:
-    assert batch.inputs is not None
-    assert batch.packing is not None
-    sides = batch.packing.source, batch.packing.target
+    sides = () if batch.packing is None else (batch.packing.source, batch.packing.target)
     places = (tensor for side in sides for tensor in (side.starts, side.positions))
-    return batch.source, batch.inputs, batch.targets, *places
+    whole = batch.source, batch.lengths, batch.inputs, batch.targets
+    return *(tensor for tensor in whole if tensor is not None), *places
 
 
 def _shape(batch: Batch) -> tuple[object, ...]:
     """All that the host decides by."""
-    assert batch.packing is not None
-    longest = batch.packing.source.longest, batch.packing.target.longest
+    packing = batch.packing
+    longest = () if packing is None else (packing.source.longest, packing.target.longest)
     return *((tensor.shape, tensor.dtype) for tensor in _tensors(batch)), *longest
 
 
