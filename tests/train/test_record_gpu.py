@@ -179,3 +179,24 @@ def test_the_loop_records_what_it_can_and_tells_what_it_cannot(tmp_path, width, 
     told = [note for note in ears.of("noted") if "not recorded" in note]
     waits = "steps are not recorded: a part of the model waits for the device"
     assert told == ([] if width // heads in segments.WIDTHS else [waits])
+
+
+def test_a_decoder_that_goes_step_by_step_is_recorded(tmp_path):
+    """Padded batches of a few shapes; what is learned is what launched steps learn."""
+    settings = tiny(tmp_path, "rnn", steps=40, compile=True, evaluate_every=40)
+    reader = settings.model.reader.model_copy(update={"input_feeding": True})
+    model = settings.model.model_copy(update={"reader": reader})
+    losses = []
+    for recorded in (False, True):
+        torch._dynamo.reset()
+        ears = Ears()
+        own = settings.model_copy(
+            update={
+                "model": model,
+                "train": settings.train.model_copy(update={"record": recorded}),
+            }
+        )
+        train(tmp_path / f"run-{recorded}", own, device="cuda", listener=ears)
+        assert not [note for note in ears.of("noted") if "not recorded" in note]
+        losses += [report.loss for report in ears.of("evaluated")][-1:]
+    assert losses[0] == pytest.approx(losses[1], rel=2e-2)
