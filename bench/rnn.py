@@ -49,7 +49,7 @@ CASES = {
     "input feeding": ("general", True),
     "input feeding, additive": ("additive", True),
 }
-RECORDED = "regard, recorded"  # the same steps, each batch's launched as one
+RECORDED = "regard, recorded"  # the same steps, each launched as one, as training does with input feeding
 Loss = Callable[[Batch], Tensor]
 
 
