@@ -67,6 +67,28 @@ def test_nothing_to_learn_from(tell_json):
     assert (code, answer["what"]) == (2, "there is nothing to learn from")
 
 
+def test_a_slip_costs_nothing_and_can_be_put_right(tmp_path, tell, tell_json):
+    lines = "".join(f"word {n}\tother {n}\n" for n in range(50))
+    file, folder = tmp_path / "train.tsv", tmp_path / "run"
+    file.write_text(lines)
+    begun = ("train", file, "-o", folder, *TINY, "--set=model.encoder.heads=4")
+    code, answer = tell_json(*begun, "--set=model.encoder.width=6")
+    assert (code, answer["what"]) == (2, "width 6 does not divide into 4 heads")
+    assert not (folder / "config.toml").exists(), "told before anything was begun"
+    assert tell(*begun, "--set=batch.max_length=1")[0] == 3
+    assert tell(*begun, "--set=train.steps=1")[0] == 0
+
+
+def test_a_corpus_of_one_needs_a_validation_file(tmp_path, tell):
+    file, folder = tmp_path / "train.tsv", tmp_path / "run"
+    file.write_text("one word\tein Wort\n")
+    code, _, err = tell("train", file, "-o", folder, *TINY)
+    assert code == 3
+    assert "error: 0 valid examples are left" in err
+    assert "a tiny corpus needs validation files: --valid" in err
+    assert not (folder / "config.toml").exists()
+
+
 def test_files_are_looked_at_before_they_are_learned_from(tmp_path, tell):  # T24
     lines = [f"word {n}\tother {n}" for n in range(100)]
     lines += ["word 7\tother 7", "\tnothing", "word \x1b\t" + "far too long " * 30]

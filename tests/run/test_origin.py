@@ -12,6 +12,7 @@ from regard.models import (
 )
 from regard.run.origin import FIXED, begin_or_go_on, differences, refuse_other
 from regard.run.settings import HARMLESS, DataSettings, RunSettings, TrainSettings
+from regard.text import TextSettings
 
 SETTINGS = RunSettings(
     data=DataSettings(toy="reverse"),
@@ -28,6 +29,7 @@ def other(**groups) -> RunSettings:
 @pytest.fixture
 def begun(tmp_path):
     begin_or_go_on(tmp_path, SETTINGS, "toy reverse")
+    (tmp_path / "checkpoints" / "step-000000001").mkdir(parents=True)
     return tmp_path
 
 
@@ -60,6 +62,15 @@ def test_of_another_kind_of_model_the_kind_is_told_and_not_all_that_follows(begu
         "this run was begun with other settings: model.reader.kind: rnn -> transformer; "
         "train.rate: 0.001 -> 0.5"
     )
+
+
+def test_before_anything_is_trained_a_slip_may_be_put_right(begun):
+    (begun / "checkpoints" / "step-000000001").rmdir()
+    begin_or_go_on(begun, other(rate=0.5), "toy reverse")
+    assert (begun / "config.toml").read_text() == to_toml(other(rate=0.5))
+    cut_otherwise = SETTINGS.model_copy(update={"text": TextSettings(kind="char")})
+    with pytest.raises(ResumeError, match=r"text\.kind: bpe -> char"):
+        begin_or_go_on(begun, cut_otherwise, "toy reverse")
 
 
 def test_harmless_settings_may_change_and_are_written_down(begun):

@@ -127,7 +127,7 @@ def refuse_empty(role: Role, count: int, corpus: Corpus | None = None) -> None:
     raise DataError(
         f"0 {role} examples are left",
         where=f"data.{role}",
-        remedy="look at the files with `regard data`; a tiny corpus needs a validation file",
+        remedy="look at the files with `regard data`; a tiny corpus needs validation files: --valid",
     )
 
 

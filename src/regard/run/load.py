@@ -173,6 +173,15 @@ def _untouched(settings: ModelSettings, sizes: Sizes, path: Path) -> Model:
         ) from None
 
 
+def refuse_unbuildable(settings: RunSettings) -> None:
+    """Some choices exclude each other, and only building tells: tried before anything is read or learned."""
+    sizes = Sizes(source=7, target=7, labels=3, shared=settings.text.shared)
+    if settings.task == "point":
+        sizes = Sizes(features=2, begin=0, end=0)
+    with torch.random.fork_rng(devices=[]), _Undrawn():
+        build(settings.model, sizes)
+
+
 def _refuse_too_big(head: Header, device: torch.device, path: Path) -> None:
     """While it is loaded a model is in memory twice: as read, and as built."""
     built = sum(max(entry.end - entry.begin, 4 * math.prod(entry.shape)) for entry in head.entries)

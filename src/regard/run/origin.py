@@ -1,7 +1,7 @@
 """What a run was begun with: when it goes on, that must still be so (T5).
 
-Settings that touch how long and how often may change; others only when a person names them; and what the
-vocabulary and the prepared data were made by cannot change at all.
+Settings that touch how long and how often may change; others only when a person names them, or while nothing
+is trained yet; and what the vocabulary and the prepared data were made by cannot change at all.
 """
 
 from __future__ import annotations
@@ -59,6 +59,10 @@ def refuse_other(before: Mapping[str, str], now: Mapping[str, str], where: Path)
         )
 
 
+def _is_trained(folder: Path) -> bool:
+    return any(folder.glob("*.safetensors")) or any(folder.glob("checkpoints/step-*"))
+
+
 def _refuse_a_model_without_settings(folder: Path) -> None:
     if any(folder.glob("*.safetensors")) or (folder / "checkpoints").exists():
         raise UsageError(
@@ -83,7 +87,11 @@ def _refuse_changes(
                 where="--allow-change",
                 remedy="train in another folder",
             )
-    changed = {key: how for key, how in differences(before, after) if not _within(key, allow)}
+    changed = {
+        key: how
+        for key, how in differences(before, after)
+        if not _within(key, allow) and (_is_trained(config.parent) or _within(key, FIXED))
+    }
     if changed:
         raise ResumeError(
             "this run was begun with other settings: " + _told(changed),

@@ -6,9 +6,10 @@ from collections.abc import Collection
 from pathlib import Path
 
 from regard.data.check import examine
-from regard.run.corpus import Corpus
+from regard.run.corpus import Corpus, refuse_empty
 from regard.run.device import choose_device
 from regard.run.folder import Report, Run
+from regard.run.load import refuse_unbuildable
 from regard.run.lock import Lock
 from regard.run.settings import RunSettings
 from regard.signals import Stop, Stopped
@@ -50,6 +51,7 @@ def train(
             world.wait_long()
             return Trainer(Run.open(folder), world, Listener(), stop).train()
         with Lock(folder):
+            refuse_unbuildable(settings)
             is_told = _look(folder, settings, listener, stop)
             run = Run.create(folder, settings, _polling(listener, stop), allow)
             for note in () if is_told else run.notes:
@@ -72,6 +74,8 @@ def _look(folder: Path, settings: RunSettings, listener: Listener, stop: Stop) -
         advance=lambda seen: report("looking at the data", seen),
     )
     listener.examined(found)
+    if next(corpus.examples("valid"), None) is None:
+        refuse_empty("valid", 0, corpus)
     return True
 
 

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import final
 
-import torch
-
 from regard.errors import UsageError
-from regard.models import Sizes, build
+from regard.run.load import refuse_unbuildable
 from regard.run.settings import RunSettings
 
 Resolve = Callable[[str | None, Sequence[str]], RunSettings]
@@ -87,14 +85,9 @@ def _labels(axes: Sequence[Axis]) -> list[str]:
 
 
 def _refuse_unbuildable(variant: Variant) -> None:
-    """Some choices exclude each other, and only building tells; it costs nothing where there is no memory."""
-    settings = variant.settings
-    sizes = Sizes(source=7, target=7, labels=3, shared=settings.text.shared)
-    if settings.task == "point":
-        sizes = Sizes(features=2, begin=0, end=0)
+    """Which of them it is, before the first is trained."""
     try:
-        with torch.device("meta"):
-            build(settings.model, sizes)
+        refuse_unbuildable(variant.settings)
     except UsageError as fault:
         what = f"{variant.name} cannot be built: {fault.what}"
         raise UsageError(what, fault.where, fault.remedy) from None
