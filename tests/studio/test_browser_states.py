@@ -55,7 +55,7 @@ def fault_free(page):
 @pytest.mark.parametrize("view", SHOWN)
 def test_every_view_waits_is_refused_and_recovers(plain, address, view):
     held = []
-    plain.route(ASKED[view], held.append)
+    plain.route(ASKED[view], lambda route: held.append(route))
     open_at(plain, address, view=view, run="phrases", text=TEXT)
     plain.wait_for_selector(".loading[role=status]")
     assert plain.locator(SHOWN[view]).count() == 0

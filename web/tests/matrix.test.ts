@@ -110,3 +110,15 @@ it("follows a token through the layers as rollout does", () => {
   expect([...followed(layers, 0)]).toEqual([0.625, 0.375]);
   expect([...followed(layers, 1)]).toEqual([0.25, 0.75]);
 });
+
+it("reads packed weights as if they were unpacked", () => {
+  const bytes = (by: number) => Uint8Array.from({ length: 35 }, (_, place) => (place * by) % 256);
+  const [one, other] = [decode(bytes(37), 5, 7), decode(bytes(91), 5, 7)];
+  for (const matrix of [one, difference(one, other)!]) {
+    const plain = { rows: 5, columns: 7, values: matrix.values };
+    expect(rowOf(matrix, 3)).toEqual(rowOf(plain, 3));
+    expect(at(matrix, 4, 6)).toBeCloseTo(at(plain, 4, 6), 6);
+    for (const limit of [4, 3, 2]) expect(pooled(matrix, limit)).toEqual(pooled(plain, limit));
+  }
+  expect(difference(one, other)!.values[9]).toBeCloseTo(at(one, 1, 2) - at(other, 1, 2), 6);
+});

@@ -20,11 +20,11 @@ def tile(weights: Float[np.ndarray, "query key"]) -> UInt8[np.ndarray, "32 32"]:
     """A matrix of any size as 32 x 32: of cells that fall together the largest, so that no peak is lost."""
     if not weights.size:
         return np.zeros((TILE, TILE), np.uint8)
-    small = as_bytes(weights)
+    small = weights
     for axis, size in enumerate(weights.shape):
         # Where two starts are equal, `reduceat` repeats the cell: small matrices grow.
         small = np.maximum.reduceat(small, np.arange(TILE) * size // TILE, axis)
-    return small
+    return as_bytes(small)  # the root of the largest is the largest root
 
 
 def as_floats(scores: Float[np.ndarray, "query key"]) -> bytes:

@@ -1,21 +1,25 @@
 // A table of numbers, row by row, and how it travels: one byte a weight, its square root times 255.
 
+import { Apart, Packed } from "./packed";
+
 export interface Matrix {
   readonly rows: number;
   readonly columns: number;
+  /** All of them; where they travel packed, unpacked when first asked for. */
   readonly values: Float32Array;
+  /** Some of them, where not all need to be unpacked for it. */
+  cell?(place: number): number;
+  slice?(from: number, to: number): Float32Array;
+  peaks?(down: number, across: number): Float32Array;
 }
 
-/** The weights of square-root bytes; small weights keep their digits (error below 0.004). */
+/** The weights of square-root bytes. */
 export function decode(bytes: Uint8Array, rows: number, columns: number): Matrix {
   if (bytes.length !== rows * columns) {
     throw new Error(`${bytes.length} bytes are not ${rows} x ${columns} weights`);
   }
-  const values = new Float32Array(bytes.length);
-  for (let place = 0; place < values.length; place++) values[place] = SQUARES[bytes[place]!]!;
-  return { rows, columns, values };
+  return new Packed(bytes, rows, columns);
 }
-const SQUARES = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255) ** 2);
 
 /** The bytes of a base64 text. */
 export function fromBase64(text: string): Uint8Array {
@@ -28,11 +32,13 @@ export function matrixOf(table: readonly (readonly number[])[]): Matrix {
 }
 
 export function at(matrix: Matrix, row: number, column: number): number {
-  return matrix.values[row * matrix.columns + column] ?? 0;
+  const place = row * matrix.columns + column;
+  return matrix.cell ? matrix.cell(place) : (matrix.values[place] ?? 0);
 }
 
 export function rowOf(matrix: Matrix, row: number): Float32Array {
-  return matrix.values.subarray(row * matrix.columns, (row + 1) * matrix.columns);
+  const [from, to] = [row * matrix.columns, (row + 1) * matrix.columns];
+  return matrix.slice ? matrix.slice(from, to) : matrix.values.subarray(from, to);
 }
 
 /** Head `head` of a stack (heads, rows, columns), or the mean over all. */
@@ -52,6 +58,7 @@ export function headOf(
 /** One minus the other where both have the same shape; else nothing can be compared. */
 export function difference(one: Matrix, other: Matrix): Matrix | null {
   if (one.rows !== other.rows || one.columns !== other.columns) return null;
+  if (one instanceof Packed && other instanceof Packed) return new Apart(one, other);
   const values = new Float32Array(one.values.length);
   for (let place = 0; place < values.length; place++) {
     values[place] = one.values[place]! - other.values[place]!;
@@ -94,31 +101,23 @@ export function pooled(matrix: Matrix, limit: number): Pooled {
   if (down === 1 && across === 1) return { matrix, down, across };
   const known = POOLED.get(matrix);
   if (known?.down === down && known.across === across) return known;
-  const found = { matrix: farthest(matrix, down, across), down, across };
+  const rows = Math.ceil(matrix.rows / down);
+  const columns = Math.ceil(matrix.columns / across);
+  const values = matrix.peaks?.(down, across) ?? peaksOf(matrix, down, across);
+  const found = { matrix: { rows, columns, values }, down, across };
   POOLED.set(matrix, found);
   return found;
 }
 
-function farthest(matrix: Matrix, down: number, across: number): Matrix {
-  const from = matrix.values;
-  const rows = Math.ceil(matrix.rows / down);
-  const columns = Math.ceil(matrix.columns / across);
-  const values = new Float32Array(rows * columns);
-  for (let place = 0; place < values.length; place++) {
-    const [row, column] = [Math.floor(place / columns) * down, (place % columns) * across];
-    const last = Math.min(row + down, matrix.rows) * matrix.columns;
-    const wide = Math.min(across, matrix.columns - column);
-    let [high, low] = [0, 0];
-    for (let at = row * matrix.columns + column; at < last; at += matrix.columns) {
-      for (let next = at; next < at + wide; next++) {
-        const value = from[next]!;
-        if (value > high) high = value;
-        else if (value < low) low = value;
-      }
-    }
-    values[place] = -low > high ? low : high;
-  }
-  return { rows, columns, values };
+function peaksOf(matrix: Matrix, down: number, across: number): Float32Array {
+  const wide = Math.ceil(matrix.columns / across);
+  const found = new Float32Array(Math.ceil(matrix.rows / down) * wide);
+  matrix.values.forEach((value, at) => {
+    const [row, column] = [Math.floor(at / matrix.columns), at % matrix.columns];
+    const place = Math.floor(row / down) * wide + Math.floor(column / across);
+    if (Math.abs(value) > Math.abs(found[place]!)) found[place] = value;
+  });
+  return found;
 }
 
 export interface Cell {
@@ -178,7 +177,8 @@ export function followed(layers: readonly Matrix[], row: number): Float32Array {
     for (let query = 0; query < matrix.rows; query++) {
       if (!flow[query]) continue;
       const weights = rowOf(matrix, query);
-      const total = 1 + weights.reduce((sum, weight) => sum + weight, 0);
+      let total = 1;
+      for (let key = 0; key < weights.length; key++) total += weights[key]!;
       const share = flow[query]! / total;
       next[query]! += share;
       for (let key = 0; key < weights.length; key++) next[key]! += share * weights[key]!;
