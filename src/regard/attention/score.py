@@ -94,7 +94,7 @@ class General(DotScore):
 
     def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
         """W h."""
-        return key @ self.weight
+        return _through(key, self.weight)
 
 
 @final
@@ -156,11 +156,11 @@ class Additive(Score):
 
     def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
         """U h."""
-        return key @ self.key_weight
+        return _through(key, self.key_weight)
 
     def adapt(self, query: Query) -> Adapted:
         """W s."""
-        return query @ self.query_weight
+        return _through(query, self.query_weight)
 
     def contributions(self, query: Query, key: Prepared) -> Contributions:
         """v_n tanh(W s + U h)_n."""
@@ -170,6 +170,8 @@ class Additive(Score):
     def forward(self, query: Query, key: Prepared) -> Scores:
         """The same sum, with v as a matrix product: one tensor of that size less."""
         excited = torch.tanh(self.adapt(query).unsqueeze(-2) + key.unsqueeze(-3))
+        if len(self.value_weight) == 1:
+            return excited @ self.value_weight[0]
         return (excited @ self.value_weight[:, None, :, None]).squeeze(-1)
 
 
@@ -184,6 +186,16 @@ class FeatureMap(DotScore):
     def adapt(self, query: Query) -> Adapted:
         """phi(s)."""
         return F.elu(query) + 1
+
+
+def _through(states: Query, weight: Float[Tensor, "#h width out"]) -> Adapted:
+    """Each head's states through its matrix, or all through the only one.
+
+    A product with broadcasting would copy the matrix for every row of the batch, and sum its gradients after.
+    """
+    if len(weight) == 1:
+        return states @ weight[0]
+    return torch.einsum("bhld,hdn->bhln", states, weight)
 
 
 def _weight(num_heads: int, rows: int, columns: int) -> nn.Parameter:
