@@ -86,7 +86,12 @@ def read(record: Record, settings: DecodeSettings) -> list[list[Hypothesis]]:
 
 def _walk(record: Record, last: np.ndarray, slot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Symbols and their log-probabilities along the paths that end at (last, slot): (batch, top, steps)."""
-    steps, batch, _ = record.fate.shape
+    steps, batch, slots = record.fate.shape
+    if slots == 1:  # no path ever changed its place
+        whole = (*last.shape, steps)
+        lines = (part[:, :, 0].T[:, None] for part in (record.chosen, record.added))
+        symbols, added = (np.broadcast_to(line, whole) for line in lines)
+        return symbols, added
     symbols = np.zeros((*last.shape, steps), record.chosen.dtype)
     added = np.zeros((*last.shape, steps), record.added.dtype)
     row = np.arange(batch)[:, None]
