@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
 
 from regard.errors import UsageError
@@ -80,6 +81,50 @@ def test_the_last_state_of_a_layer_is_that_of_the_last_real_word(name, both):
     for row, length in enumerate(lengths.tolist()):
         assert_close(summaries[-1][row, :half], outputs[row, length - 1, :half])
         assert_close(summaries[-1][row, half:], outputs[row, 0, half:])
+
+
+@every_cell
+@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("both", [False, True], ids=["uni", "bi"])
+def test_padded_rows_are_read_as_packed_ones(name, layers, both):
+    """Torch's packed sequences ask the host for lengths; rows that are flipped by them do not."""
+    lengths = torch.tensor([1, 7, 3, 5, 1])
+    stack = shaken(Recurrent(name, 3, 10, layers, bidirectional=both)).double()
+    inputs, others = (torch.randn(5, 7, 3, dtype=torch.float64) for _ in range(2))
+    real = torch.arange(7) < lengths[:, None]
+    inputs = torch.where(real.unsqueeze(-1), inputs, others).requires_grad_()
+    outputs, summaries = stack(inputs, lengths)
+    expected, last = as_packed(stack, inputs, lengths)
+    outputs = outputs * real.unsqueeze(-1)
+    assert_close(outputs, expected)
+    assert_close(torch.stack(summaries), last)
+    learned = [inputs, *stack.parameters()]
+    weights = torch.randn_like(outputs), torch.randn_like(last)
+    own, theirs = (
+        torch.autograd.grad((states * weights[0]).sum() + (ends * weights[1]).sum(), learned)
+        for states, ends in ((outputs, torch.stack(summaries)), (expected, last))
+    )
+    assert not own[0][~real].any()
+    for one, other in zip(own, theirs, strict=True):
+        assert_close(one, other)
+
+
+def as_packed(stack, inputs, lengths):
+    """The same cells' weights in torch's own layers, over packed rows."""
+    rows, ends = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False), []
+    for number, cell in enumerate(stack.forward_cells):
+        fused, both = cell.fused, len(stack.backward_cells) > 0
+        whole = type(fused)(
+            fused.input_size, fused.hidden_size, batch_first=True, bidirectional=both
+        ).double()
+        given = dict(fused.named_parameters())
+        if both:
+            back = stack.backward_cells[number].fused.named_parameters()
+            given |= {f"{key}_reverse": weight for key, weight in back}
+        rows, end = torch.func.functional_call(whole, given, (rows,))
+        end = end[0] if isinstance(end, tuple) else end
+        ends.append(torch.cat(end.unbind(), -1))
+    return pad_packed_sequence(rows, batch_first=True, total_length=7)[0], torch.stack(ends)
 
 
 def test_where_nothing_was_read_the_last_state_is_the_first():

@@ -21,7 +21,7 @@ from regard.train import loop, optimise, progress, record, update
 from regard.train.feed import Feed, Position
 from regard.train.guard import Guard
 from regard.train.progress import Learned
-from regard.train.record import MOST, REHEARSALS, Recorder, Recordings, WaitingError
+from regard.train.record import MOST, OFTEN, REHEARSALS, Recorder, Recordings, WaitingError
 from regard.train.step import Learner, Stepper
 from regard.train.world import World
 from tests.train.kit import Ears, changed, numbers_of, tiny, trained
@@ -59,6 +59,9 @@ class Tape(Recorder):
 
     def rehearse(self, work, *, last):
         return work()
+
+    def has_room(self):
+        return True
 
     def record(self, work):
         self.recorded += 1
@@ -164,17 +167,18 @@ def test_a_recorded_training_is_the_plain_one_to_the_last_bit(tmp_path, tapes, m
     assert numbers_of(tmp_path / "plain") == numbers_of(tmp_path / "recorded")
 
 
-def stepwise(folder, **choices):
-    """Each word's readout is part of the next one's input."""
-    settings = tiny(folder, "rnn", tokens=64, steps=40, **choices)
-    reader = settings.model.reader.model_copy(update={"input_feeding": True})
+def recurrent(folder, *, feeding: bool, **choices):
+    """With `feeding`, each word's readout is part of the next one's input."""
+    settings = tiny(folder, "rnn", tokens=64, evaluate_every=100, evaluate_examples=0, **choices)
+    reader = settings.model.reader.model_copy(update={"input_feeding": feeding})
     return settings.model_copy(
         update={"model": settings.model.model_copy(update={"reader": reader})}
     )
 
 
-def test_padded_batches_are_recorded_where_a_decoder_goes_step_by_step(tmp_path, tapes):
-    settings = stepwise(tmp_path, evaluate_every=50, evaluate_examples=0)
+@pytest.mark.parametrize("feeding", [False, True])
+def test_padded_batches_are_recorded_where_a_decoder_is_recurrent(tmp_path, tapes, feeding):
+    settings = recurrent(tmp_path, feeding=feeding, steps=50)
     for name in ("plain", "recorded"):
         trained(tmp_path / name, changed(settings, record=name == "recorded"))
     assert tapes[1].recorded > 1  # as many as there are shapes that come more than a few times
@@ -182,11 +186,20 @@ def test_padded_batches_are_recorded_where_a_decoder_goes_step_by_step(tmp_path,
     assert numbers_of(tmp_path / "plain") == numbers_of(tmp_path / "recorded")
 
 
-@pytest.mark.parametrize("kind", ["rnn", "transformer"])
-def test_other_padded_batches_are_taken_in_the_usual_way(tmp_path, tapes, kind):
-    """One kernel runs all steps of a recurrent decoder that does not feed its readout back."""
-    trained(tmp_path / "run", tiny(tmp_path, kind, tokens=64, evaluate_examples=0))
+def test_other_padded_batches_are_taken_in_the_usual_way(tmp_path, tapes):
+    trained(tmp_path / "run", tiny(tmp_path, "transformer", tokens=64, evaluate_examples=0))
     assert tapes[0].recorded == 0
+
+
+def test_padded_shapes_are_recorded_when_they_come_often_and_there_is_room(tmp_path):
+    recordings, turns, _ = made(recurrent(tmp_path, feeding=False), tmp_path / "run")
+    turn = next(turns)
+    assert [recordings.take(1, turn) is None for _ in range(OFTEN + 1)] == [True] * OFTEN + [False]
+    recordings.stepper.limit = turn.pieces[0].tokens - 1
+    assert recordings.take(1, turn) is None  # memory has run out before: it is cut
+    recordings, turns, _ = made(recurrent(tmp_path, feeding=False), tmp_path / "other")
+    recordings.recorder.has_room = lambda: False
+    assert [recordings.take(1, turn) for _ in range(OFTEN + 2)] == [None] * (OFTEN + 2)
 
 
 def test_a_recorded_training_goes_on_where_it_was(tmp_path, tapes):
@@ -210,9 +223,12 @@ def test_weights_that_are_rewound_are_where_the_recording_reads_them(tmp_path, t
 
 @pytest.fixture
 def scene(tmp_path):
-    """A model, its recordings, and turns without end."""
-    settings = packed(tmp_path)
-    run = Run.create(tmp_path / "run", settings)
+    """A packed model, its recordings, and turns without end."""
+    return made(packed(tmp_path), tmp_path / "run")
+
+
+def made(settings, folder):
+    run = Run.create(folder, settings)
     model, told = run.build_model(), []
     learned = Learned(model, settings.train)
     feed = Feed(run.task, run.store("train"), settings.batch, 1, ALONE)
@@ -300,13 +316,14 @@ def test_what_went_wrong_otherwise_is_told_with_a_way_out(scene):
     assert caught.value.__notes__ == ["train.record = false takes steps without recording them"]
 
 
+class Named(Tape):
+    """Stands for CUDA graphs."""
+
+
 @pytest.mark.parametrize(
     "other", [{"record": False}, {"compile": False}, {"accumulate": 2}, {"size": 2}, {}]
 )
 def test_only_compiled_batches_of_one_process_on_a_gpu_are_recorded(scene, monkeypatch, other):
-    class Named(Tape):
-        """Stands for CUDA graphs."""
-
     monkeypatch.setattr(record, "Graphs", Named)
     learned = scene[0].learned
     choices = {"compile": True} | {key: value for key, value in other.items() if key != "size"}
@@ -316,3 +333,32 @@ def test_only_compiled_batches_of_one_process_on_a_gpu_are_recorded(scene, monke
     )
     assert isinstance(found, Named) == (not other)
     assert record.recorder_for(TrainSettings(compile=True), ALONE, learned) is None
+
+
+def test_recurrent_batches_need_not_be_compiled(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "Graphs", Named)
+    learned = made(recurrent(tmp_path, feeding=True), tmp_path / "run")[0].learned
+    world = World(0, 1, torch.device("cuda", 0))
+    assert isinstance(record.recorder_for(TrainSettings(), world, learned), Named)
+    assert record.recorder_for(TrainSettings(record=False), world, learned) is None
+
+
+def test_compiled_steps_are_those_of_recordings_alone(tmp_path, monkeypatch):
+    """Elsewhere, as when the model is judged, calling them would cost more than they save."""
+    called = []
+
+    def compiled(function, dynamic):
+        return lambda *given: called.append(dynamic) or function(*given)
+
+    monkeypatch.setattr(torch, "compile", compiled)
+    settings = recurrent(tmp_path, feeding=True, compile=True)
+    recordings, turns, _ = made(settings, tmp_path / "run")
+    turn = next(turns)
+    for _ in range(OFTEN):
+        recordings.take(1, turn)
+        recordings.stepper.gradients(1, turn.pieces, turn.batches, stop=False)
+    assert called == []
+    recordings.take(1, turn)
+    assert called == [True] * turn.batches[0].inputs.shape[1]
+    recordings.stepper.gradients(1, turn.pieces, turn.batches, stop=False)
+    assert len(called) == turn.batches[0].inputs.shape[1]

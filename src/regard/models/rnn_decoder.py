@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -26,6 +28,9 @@ class RnnState:
     memory: Memory | None
     source: Float[Tensor, "batch source_width"]
     fed: Float[Tensor, "batch width"]
+
+
+Advance = Callable[[RnnState, Tensor], tuple[Tensor, RnnState]]
 
 
 @final
@@ -79,7 +84,16 @@ class RnnDecoder(TokenDecoder[RnnState]):
 
     def compile_steps(self) -> None:
         """From now on a step is one compiled function: its many small operations become few."""
-        self._advance = torch.compile(self._advance, dynamic=True)  # type: ignore[method-assign]
+        self.advance = torch.compile(self.advance, dynamic=True)  # type: ignore[method-assign]
+
+    @contextmanager
+    def stepping_by(self, advance: Advance) -> Iterator[None]:
+        """Steps are taken by another function for a while: `advance`, compiled."""
+        self.advance = advance  # type: ignore[method-assign, assignment]
+        try:
+            yield
+        finally:
+            del self.advance
 
     def start(self, encoded: Encoded, capacity: int) -> RnnState:  # noqa: ARG002
         """The first hidden state of each layer is a bridge from the encoder's last one."""
@@ -99,7 +113,7 @@ class RnnDecoder(TokenDecoder[RnnState]):
         self, state: RnnState, tokens: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch vocabulary"], RnnState]:
         """One word in, the next word's logits out."""
-        hidden, state = self._advance(state, self.embedding(tokens.unsqueeze(1)).squeeze(1))
+        hidden, state = self.advance(state, self.embedding(tokens.unsqueeze(1)).squeeze(1))
         return self.output(hidden), state
 
     def hidden(self, encoded: Encoded, inputs: Inputs) -> Float[Tensor, "batch target width"]:
@@ -110,11 +124,12 @@ class RnnDecoder(TokenDecoder[RnnState]):
             return self._all_at_once(state, words)
         outputs = []
         for word in words.unbind(1):
-            output, state = self._advance(state, word)
+            output, state = self.advance(state, word)
             outputs.append(output)
         return torch.stack(outputs, 1)
 
-    def _advance(self, state: RnnState, word: Tensor) -> tuple[Tensor, RnnState]:
+    def advance(self, state: RnnState, word: Tensor) -> tuple[Tensor, RnnState]:
+        """The readout and the state after one embedded word."""
         inputs, context = word, None
         if self.attention is not None and self.looks == "before":
             context = self._read(state.cells[-1][0].unsqueeze(1), state.memory).squeeze(1)

@@ -54,7 +54,7 @@ class TrainSettings(Settings):
     accumulate: PositiveInt = 1
     precision: Literal["float32", "bfloat16"] = "float32"
     compile: bool = False
-    record: bool = True  # compiled steps of packed batches on one GPU, each as one CUDA graph
+    record: bool = True  # packed and compiled, or recurrent steps on one GPU: each a CUDA graph
     deterministic: bool = False
     distribute: Literal["ddp", "fsdp"] = "ddp"
     average: Literal["none", "ema", "last"] = "none"

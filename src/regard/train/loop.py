@@ -55,12 +55,13 @@ class Trainer:
         if self.settings.distribute == "fsdp" and world.size > 1:
             shard.fully(self.model, world)
         self.learned = Learned(self.model, self.settings)
+        recorder = record.recorder_for(self.settings, world, self.learned)
         if self.settings.compile:
-            learner = _compiled(learner, self.model, shapes=len(self.feed.plan.shapes))
+            shapes = len(self.feed.plan.shapes)
+            learner = _compiled(learner, self.model, shapes, recorded=recorder is not None)
         if self.settings.distribute == "ddp" and world.size > 1:
             learner = DistributedDataParallel(learner)
         self.stepper = Stepper(learner, self.settings, seed, world, self.feed.make)
-        recorder = record.recorder_for(self.settings, world, self.learned)
         self.recordings = record.Recordings(self.stepper, self.learned, recorder, listener.noted)
         self.guard = Guard(run.folder, writes=world.is_first)
         self.meter = Meter()
@@ -351,9 +352,14 @@ def _width(model: nn.Module) -> int:
     return 512 if embedding is None else embedding.embedding_dim
 
 
-def _compiled(learner: nn.Module, model: Model, shapes: int) -> nn.Module:
-    """One function for all batches; a decoder that waits for its own last step is compiled step by step."""
-    if isinstance(model.reader, RnnDecoder) and model.reader.is_stepwise:
-        model.reader.compile_steps()
+def _compiled(learner: nn.Module, model: Model, shapes: int, *, recorded: bool) -> nn.Module:
+    """One function for all batches, unless a recurrent decoder is recorded, or waits for its own last step.
+
+    A call of a compiled function for each of its steps costs more than it saves a GPU; recordings make none.
+    """
+    reader = model.reader
+    if isinstance(reader, RnnDecoder) and (recorded or reader.is_stepwise):
+        if not next(model.parameters()).is_cuda:
+            reader.compile_steps()
         return learner
     return torch.compile(learner, dynamic=shapes > 1)  # type: ignore[return-value]

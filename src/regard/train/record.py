@@ -2,8 +2,8 @@
 
 The one idea: packed batches have one shape, so every step does the same work on the same memory. What changes
 from step to step, the batch, its count, the rate and the seed, is written where the recording reads it.
-Padded batches have a few shapes, and are recorded where a decoder waits for its own last word: its many small
-operations take longer to launch than to do.
+Padded batches have a few shapes, and are recorded where the decoder is recurrent: its many small operations
+take longer to launch than to do.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 import traceback
 import warnings
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -34,9 +35,8 @@ from regard.train.world import World
 
 REHEARSALS = 3  # steps of a shape that are taken before one is recorded
 MOST = 4  # shapes; a recording holds the memory of a step
-MOST_PADDED = (
-    32  # of a decoder that goes step by step, whose steps are small; the shapes of a whole plan
-)
+MOST_PADDED = 64  # shapes of a plan; their recordings take turns on one memory
+OFTEN = 2  # times that a padded shape came before: the last batches of a window have rare ones
 
 Numbers = Float[Tensor, " numbers"]
 Work = Callable[[], Numbers]
@@ -48,6 +48,10 @@ class Recorder(ABC):
     @abstractmethod
     def rehearse(self, work: Work, *, last: bool) -> Numbers:
         """Do the work as a recording will find it; the `last` time, refuse what cannot be recorded."""
+
+    @abstractmethod
+    def has_room(self) -> bool:
+        """Whether recordings can have a memory of their own, beside that of steps in the usual way."""
 
     @abstractmethod
     def record(self, work: Work) -> Work:
@@ -83,6 +87,11 @@ class Graphs(Recorder):
         found.record_stream(usual)
         return found
 
+    def has_room(self) -> bool:
+        """Twice what steps have needed so far."""
+        whole = torch.cuda.get_device_properties(self.device).total_memory
+        return 2 * torch.cuda.max_memory_allocated(self.device) < whole
+
     def record(self, work: Work) -> Work:
         """Threads that make batches go on meanwhile: only what this one does is recorded."""
         graph = torch.cuda.CUDAGraph()
@@ -117,9 +126,10 @@ def _refuse_waiting(mode: int | str) -> None:
 
 
 def recorder_for(settings: TrainSettings, world: World, learned: Learned) -> Recorder | None:
-    """Steps of one compiled batch on one GPU can be recorded."""
+    """Steps of one batch on one GPU can be recorded, if they are compiled or recurrent."""
     alone = world.size == 1 and settings.accumulate == 1
-    fits = settings.record and settings.compile and alone and learned.is_fused
+    gains = settings.compile or isinstance(learned.model.reader, RnnDecoder)
+    fits = settings.record and gains and alone and learned.is_fused
     return Graphs(world.device) if fits and world.device.type == "cuda" else None
 
 
@@ -156,16 +166,22 @@ class Recordings:
         self.fault = ""  # in full, why there are no recordings any more
         self._parameters = list(learned.model.parameters())
         reader = learned.model.reader
-        self._goes_stepwise = isinstance(reader, RnnDecoder) and reader.is_stepwise
+        self._is_recurrent = isinstance(reader, RnnDecoder)
+        self._steps: Callable[[], AbstractContextManager[None]] = nullcontext
+        if recorder and isinstance(reader, RnnDecoder) and stepper.settings.compile:
+            self._steps = partial(reader.stepping_by, torch.compile(reader.advance, dynamic=True))
         self._stages: dict[tuple[object, ...], _Stage] = {}
+        self._seen: Counter[tuple[object, ...]] = Counter()
 
     def take(self, step: int, turn: Turn) -> Callable[[], list[float]] | None:
         """The step's numbers, to be read later; None when it was not taken, and must be in the usual way."""
         if self.recorder is None or len(turn.batches) != 1:
             return None
-        if turn.batches[0].packing is None and not self._goes_stepwise:
+        if turn.batches[0].packing is None and not self._is_recurrent:
             return None
-        stage = self._stage(turn.batches[0])
+        if self.stepper.limit is not None and turn.pieces[0].tokens > self.stepper.limit:
+            return None
+        stage = self._stage(turn.batches[0], self.recorder)
         if stage is None:
             return None
         stage.put(turn.batches[0])
@@ -201,17 +217,24 @@ class Recordings:
     def _work(self, stage: _Stage) -> Numbers:
         """All that the device does in a step."""
         self.stepper.learner.zero_grad(set_to_none=True)
-        loss = self.stepper.backward(stage.batch)
+        with self._steps():
+            loss = self.stepper.backward(stage.batch)
         self.stepper.divide(stage.share)
         return update.stepped(self.learned, loss.double(), self.clip)
 
-    def _stage(self, batch: Batch) -> _Stage | None:
+    def _stage(self, batch: Batch, recorder: Recorder) -> _Stage | None:
         shape = _shape(batch)
-        most = MOST_PADDED if batch.packing is None else MOST
-        if shape not in self._stages and len(self._stages) < most:
+        if shape not in self._stages and self._is_worth_it(shape, batch, recorder):
             own = deepcopy(batch.to(self.stepper.world.device))
             self._stages[shape] = _Stage(own, torch.ones_like(self._parameters[0].detach().sum()))
         return self._stages.get(shape)
+
+    def _is_worth_it(self, shape: tuple[object, ...], batch: Batch, recorder: Recorder) -> bool:
+        if batch.packing is not None:
+            return len(self._stages) < MOST
+        self._seen[shape] += 1
+        often = self._seen[shape] > OFTEN
+        return often and len(self._stages) < MOST_PADDED and recorder.has_room()
 
     def _give_up(self, why: str, fault: Exception) -> None:
         self.recorder, self.fault = None, "".join(traceback.format_exception(fault))
