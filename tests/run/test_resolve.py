@@ -2,7 +2,9 @@
 
 import pytest
 
-from regard.errors import UsageError
+from regard.errors import MemoryLimitError, UsageError
+from regard.presets import names
+from regard.run.load import refuse_unbuildable
 from regard.run.resolve import resolve
 
 
@@ -48,6 +50,28 @@ def test_a_slip_is_told_where_it_was_made(change, what):
     with pytest.raises(UsageError) as caught:
         resolve(toy="reverse", changes=["seed=2", change])
     assert (caught.value.what, caught.value.where) == (what, f"--set {change}")
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_preset_can_be_built(name):
+    refuse_unbuildable(resolve(name=name))
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "what"),
+    [
+        ("width=1000000000000", UsageError, "1,000,000,000,000 is more than any model has"),
+        ("layers=1000000000", UsageError, "1,000,000,000 is more than any model has"),
+        ("heads=3", UsageError, "width 256 does not divide into 3 heads"),
+        ("feedforward=1000000000000", UsageError, "1,000,000,000,000 is more than any model has"),
+        ("width=1048576", MemoryLimitError, "this model does not fit into memory"),
+    ],
+)
+def test_what_cannot_be_built_is_refused_in_no_time(change, kind, what):  # F5
+    settings = resolve(toy="reverse", changes=[f"model.encoder.{change}"])
+    with pytest.raises(kind) as caught:
+        refuse_unbuildable(settings)
+    assert caught.value.what.startswith(what)
 
 
 def test_a_group_without_its_kind_in_a_file(tmp_path):

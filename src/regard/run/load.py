@@ -19,17 +19,18 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from regard import box
-from regard.config import parse
+from regard.config import Settings, parse
 from regard.errors import MemoryLimitError, ModelFileError, UsageError
-from regard.models import Model, ModelSettings, Sizes, build
+from regard.models import Model, ModelSettings, Sizes, build, count_parameters
 from regard.models.narrow import widened
 from regard.run import archive, disk, header, weights
-from regard.run.device import free_memory
+from regard.run.device import free_memory, is_out_of_memory
 from regard.run.header import Header
 from regard.run.settings import RunSettings
 
 LONGEST_CONFIG = 1 << 20
 WIDEST = 1 << 20  # no width, and no number of heads, of any model has ever come near
+DEEPEST = 1 << 12  # nor any number of layers
 _AXES = ("width", "heads", "key_width", "value_width", "feedforward")
 _LONGEST_WORDS = 2_000
 _SNIFF = 512
@@ -144,20 +145,27 @@ class _Undrawn(TorchFunctionMode):
         return (torch.zeros if func is torch.randn else func)(*given, **named)
 
 
+def _sizes_of(settings: ModelSettings) -> Iterator[tuple[str, str, int]]:
+    """(`model.reader.width`, `width`, 256) for every setting that says how large something is."""
+    for side, group in (("encoder", settings.encoder), ("reader", settings.reader)):
+        for name, value in group or ():
+            if value is not None and (name == "layers" or name in _AXES):
+                yield f"model.{side}.{name}", name, value
+
+
 def _refuse_absurd(settings: ModelSettings, head: Header, path: Path) -> None:
     """A width is an axis of some tensor and a layer has tensors; else building alone could last for ever."""
     axes = [axis for entry in head.entries for axis in entry.shape]
     widest = min(max(axes, default=0), WIDEST)
     deepest = len(head.entries) + len(head.tied)
-    for side, group in (("encoder", settings.encoder), ("reader", settings.reader)):
-        for name, value in group or ():
-            most = deepest if name == "layers" else widest if name in _AXES else None
-            if most is not None and value is not None and value > most:
-                raise ModelFileError(
-                    f"model.{side}.{name} is {value:,}, and these weights have room for {most:,}",
-                    where=str(path),
-                    remedy="take the weights and the settings from the same run",
-                )
+    for where, name, value in _sizes_of(settings):
+        most = deepest if name == "layers" else widest
+        if value > most:
+            raise ModelFileError(
+                f"{where} is {value:,}, and these weights have room for {most:,}",
+                where=str(path),
+                remedy="take the weights and the settings from the same run",
+            )
 
 
 def _untouched(settings: ModelSettings, sizes: Sizes, path: Path) -> Model:
@@ -175,11 +183,34 @@ def _untouched(settings: ModelSettings, sizes: Sizes, path: Path) -> Model:
 
 def refuse_unbuildable(settings: RunSettings) -> None:
     """Some choices exclude each other, and only building tells: tried before anything is read or learned."""
+    for where, name, value in _sizes_of(settings.model):
+        if value > (DEEPEST if name == "layers" else WIDEST):
+            raise UsageError(f"{value:,} is more than any model has", where=where)
     sizes = Sizes(source=7, target=7, labels=3, shared=settings.text.shared)
     if settings.task == "point":
         sizes = Sizes(features=2, begin=0, end=0)
-    with torch.random.fork_rng(devices=[]), _Undrawn():
-        build(settings.model, sizes)
+    free = free_memory(_CPU)
+    needed = 4 * sum(_least(group) for group in (settings.model.encoder, settings.model.reader))
+    if free is None or needed <= free:
+        try:
+            with torch.random.fork_rng(devices=[]), _Undrawn():
+                needed = 4 * count_parameters(build(settings.model, sizes))
+        except RuntimeError as fault:
+            if not is_out_of_memory(fault):
+                raise
+            free = 0
+    if free is not None and needed > free:
+        raise MemoryLimitError(
+            "this model does not fit into memory, even before it is trained",
+            where="model",
+            remedy="lower its width, its feedforward or its layers",
+        )
+
+
+def _least(group: Settings | None) -> int:
+    """A layer of any kind has at least the square of its width in numbers."""
+    sizes = dict(group or ())
+    return int(sizes.get("layers", 0) * sizes.get("width", 0) ** 2)
 
 
 def _refuse_too_big(head: Header, device: torch.device, path: Path) -> None:
