@@ -49,30 +49,35 @@ CASES = {
     "input feeding": ("general", True),
     "input feeding, additive": ("additive", True),
 }
-RECORDED = "regard, recorded"  # the same steps, each launched as one, as training does with input feeding
+RECORDED = (
+    "regard, recorded"  # the same steps, each launched as one, as training does with input feeding
+)
 Loss = Callable[[Batch], Tensor]
 
 
 def batches(options: argparse.Namespace) -> list[Batch]:
-    """Sentences of lengths as languages have them, longest sources first, as packing wants them."""
+    """Sentences of lengths as languages have them, like lengths together, longest sources first."""
     draw, found = np.random.default_rng(options.seed), []
-    for _ in range(3):
-        lengths = draw.lognormal(3.0, 0.4, (options.rows, 1)) * draw.lognormal(0, 0.15, (1, 2))
-        source, target = np.clip(lengths, 2, 64).astype(int).T
-        order = np.argsort(-source)
-        sides = [
-            np.where(
-                np.arange(-(-size.max() // 8) * 8) < size[order, None],
-                draw.integers(4, options.symbols, (options.rows, -(-size.max() // 8) * 8)),
-                PAD,
+    pairs = draw.lognormal(3.0, 0.4, (64 * options.rows, 1)) * draw.lognormal(0, 0.1, (1, 2))
+    pairs = np.clip(pairs, 2, 64).astype(int)
+    pairs = pairs[np.argsort(pairs.sum(1))]
+    for quarter in (1, 2, 3):
+        some = pairs[16 * quarter * options.rows :][: options.rows]
+        source, target = some[np.argsort(-some[:, 0])].T
+        reads, says = (
+            torch.from_numpy(
+                np.where(
+                    np.arange(size.max()) < size[:, None],
+                    draw.integers(4, options.symbols, (options.rows, size.max())),
+                    PAD,
+                )
             )
             for size in (source, target)
-        ]
-        reads, says = map(torch.from_numpy, sides)
+        )
         told = torch.cat([torch.full_like(says[:, :1], BEGIN), says[:, :-1]], 1)
         right = says.masked_fill(says == PAD, IGNORE)
-        count = int((says != PAD).sum())
-        batch = Batch(reads, torch.from_numpy(source[order]), told, right, count)
+        lengths = torch.from_numpy(source.copy())
+        batch = Batch(reads, lengths, told, right, int((says != PAD).sum()))
         found.append(batch.to(torch.device(options.device)))
     return found
 
