@@ -21,7 +21,7 @@ from regard.train.record import REHEARSALS, Recordings
 from regard.train.step import Learner, Stepper
 from regard.train.update import apply
 from regard.train.world import World
-from tests.train.kit import Ears, tiny
+from tests.train.kit import Ears, changed, tiny
 
 pytestmark = [
     pytest.mark.gpu,
@@ -37,19 +37,13 @@ STEPS = 30
 class Scene:
     """A small packed model with dropout, compiled once; training begins anew as often as asked."""
 
+    batch = BatchSettings(tokens=2048, max_length=64, packed=True)
+
     def __init__(self, folder):
         words = Codec.train(["a"], TextSettings(kind="word"))
         task = Translate(words, words)
-        part = {
-            "kind": "transformer",
-            "layers": 1,
-            "width": 64,
-            "heads": 4,
-            "feedforward": 128,
-            "dropout": 0.1,
-        }
         torch.manual_seed(0)
-        settings = ModelSettings.model_validate({"encoder": part, "reader": part})
+        settings = ModelSettings.model_validate(self.parts())
         self.model = build(settings, Sizes(SYMBOLS, SYMBOLS, begin=1, end=2, shared=True))
         self.model.to(DEVICE).train()
         self.first = {name: one.clone() for name, one in self.model.state_dict().items()}
@@ -59,11 +53,22 @@ class Scene:
             for _ in range(1500)
         )
         kept = store.write(folder, rows, {"source": store.Ids(), "target": store.Ids()})
-        batch = BatchSettings(tokens=2048, max_length=64, packed=True)
         self.world = World(0, 1, DEVICE)
-        self.feed = Feed(task, kept, batch, 1, self.world)
+        self.feed = Feed(task, kept, self.batch, 1, self.world)
         self.learner = self.compiled(Learner(task, self.model, 0.1))
         self.told: list[str] = []
+
+    def parts(self):
+        """Of the model."""
+        part = {
+            "kind": "transformer",
+            "layers": 1,
+            "width": 64,
+            "heads": 4,
+            "feedforward": 128,
+            "dropout": 0.1,
+        }
+        return {"encoder": part, "reader": part}
 
     @staticmethod
     def compiled(learner):
@@ -71,7 +76,7 @@ class Scene:
 
     def begin(self, **choices) -> Recordings:
         """The first weights, and no moments."""
-        settings = TrainSettings(precision="bfloat16", compile=True, **choices)
+        settings = TrainSettings(**{"precision": "bfloat16", "compile": True} | choices)
         self.model.load_state_dict(self.first)
         learned = Learned(self.model, settings)
         stepper = Stepper(self.learner, settings, 1, self.world, self.feed.make)
@@ -181,22 +186,59 @@ def test_the_loop_records_what_it_can_and_tells_what_it_cannot(tmp_path, width, 
     assert told == ([] if width // heads in segments.WIDTHS else [waits])
 
 
-def test_a_decoder_that_goes_step_by_step_is_recorded(tmp_path):
-    """Padded batches of a few shapes; what is learned is what launched steps learn."""
-    settings = tiny(tmp_path, "rnn", steps=40, compile=True, evaluate_every=40)
-    reader = settings.model.reader.model_copy(update={"input_feeding": True})
-    model = settings.model.model_copy(update={"reader": reader})
-    losses = []
+class Recurrent(Scene):
+    """Two layers of LSTM on each side, rows of all lengths padded to one of two shapes."""
+
+    def __init__(self, folder, feeding):
+        self.feeding = feeding
+        super().__init__(folder)
+
+    def parts(self):
+        sides = {"cell": "lstm", "layers": 2, "width": 64, "dropout": 0.1}
+        return {
+            "encoder": {"kind": "rnn", **sides},
+            "reader": {"kind": "rnn", **sides, "input_feeding": self.feeding},
+        }
+
+    batch = BatchSettings(tokens=1024, max_length=64, buckets=2)
+
+    @staticmethod
+    def compiled(learner):
+        return learner
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("feeding", [False, True])
+def test_recurrent_steps_are_recorded_without_a_compiler(tmp_path, feeding, precision):
+    scene = Recurrent(tmp_path / "rows", feeding)
+    weights, losses = [torch.cat([one.flatten() for one in scene.first.values()])], []
+    for recorded in (False, True):
+        steps = scene.begin(record=recorded, compile=False, precision=precision)
+        losses.append(torch.tensor(scene.losses(steps, 1e-3, scene.turns(STEPS))))
+        weights.append(torch.cat([one.flatten() for one in scene.model.state_dict().values()]))
+    assert scene.told == [], scene.steps.fault
+    assert any(stage.play is not None for stage in scene.steps._stages.values())
+    assert (losses[0] - losses[1]).abs().max() < 5e-3  # of about 10; sums are in any order
+    assert (weights[2] - weights[1]).norm() < 0.2 * (weights[1] - weights[0]).norm()
+
+
+def test_the_loop_records_a_decoder_that_feeds_back_with_compiled_steps(tmp_path, monkeypatch):
+    """Without dropout, for the compiler draws other numbers: what is learned is what plain steps learn."""
+    settings = tiny(tmp_path, "rnn", steps=60, compile=True, evaluate_every=60)
+    parts = {
+        "encoder": settings.model.encoder.model_copy(update={"dropout": 0.0}),
+        "reader": settings.model.reader.model_copy(update={"dropout": 0.0, "input_feeding": True}),
+    }
+    settings = settings.model_copy(update={"model": settings.model.model_copy(update=parts)})
+    made, losses = [], []
+    play = record.Graphs.record
+    monkeypatch.setattr(record.Graphs, "record", lambda *given: made.append(1) or play(*given))
     for recorded in (False, True):
         torch._dynamo.reset()
         ears = Ears()
-        own = settings.model_copy(
-            update={
-                "model": model,
-                "train": settings.train.model_copy(update={"record": recorded}),
-            }
-        )
+        own = changed(settings, record=recorded)
         train(tmp_path / f"run-{recorded}", own, device="cuda", listener=ears)
         assert not [note for note in ears.of("noted") if "not recorded" in note]
         losses += [report.loss for report in ears.of("evaluated")][-1:]
+        assert bool(made) == recorded
     assert losses[0] == pytest.approx(losses[1], rel=2e-2)
