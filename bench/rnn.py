@@ -8,11 +8,15 @@ tokens count. Joey NMT is taken where it is installed, or from a folder made by
 `pip install --no-deps --target FOLDER joeynmt`. The plain loop is ours, in the manner of OpenNMT-py's decoder
 with input feeding (a cell, an attention, a readout, again) and of its decoder without (a fused LSTM, then one
 attention): OpenNMT-py itself does not install beside a current torch.
+
+`regard` takes its steps as the training loop does by default: on a GPU each as one recording, once its shape has
+come a few times. Beside it stand the same steps with `train.compile`, and without `train.record`.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 import traceback
@@ -21,7 +25,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from importlib.util import find_spec
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from regard.data.batches import BatchRows
 from regard.measure import Bytes, Memory, Ratio, Seconds, Table, timed
 from regard.models import (
     ModelSettings,
@@ -39,8 +43,15 @@ from regard.models import (
     Sizes,
     build,
 )
+from regard.run.settings import TrainSettings
 from regard.tasks import IGNORE, Batch, Translate
 from regard.text import Codec, TextSettings
+from regard.train.feed import Position, Turn
+from regard.train.progress import Learned
+from regard.train.record import OFTEN, REHEARSALS, Recordings, recorder_for
+from regard.train.step import Learner, Stepper
+from regard.train.update import apply
+from regard.train.world import World
 
 PAD, BEGIN, END = 0, 1, 2
 SMOOTHING, DROPOUT, LAYERS = 0.1, 0.1, 2
@@ -49,10 +60,13 @@ CASES = {
     "input feeding": ("general", True),
     "input feeding, additive": ("additive", True),
 }
-RECORDED = (
-    "regard, recorded"  # the same steps, each launched as one, as training does with input feeding
-)
-Loss = Callable[[Batch], Tensor]
+OURS: dict[str, dict[str, bool]] = {  # what [train] says beside the usual
+    "regard": {},
+    "regard, steps compiled": {"compile": True},
+    "regard, not recorded": {"record": False},
+}
+Step = Callable[[Batch], None]
+WARM = OFTEN + REHEARSALS + 1  # steps of a batch until it is recorded
 
 
 def batches(options: argparse.Namespace) -> list[Batch]:
@@ -93,8 +107,10 @@ def judged(logits: Tensor, batch: Batch) -> Tensor:
     )
 
 
-def ours(options: argparse.Namespace, score: str, feeding: bool) -> tuple[nn.Module, Loss]:
-    """As the training loop takes it: steps compiled where one waits for the other."""
+def ours(
+    options: argparse.Namespace, score: str, feeding: bool, choices: dict[str, bool]
+) -> tuple[nn.Module, Step]:
+    """As the training loop takes a step: recorded where it can be, which is on a GPU."""
     sides = {"cell": "lstm", "width": options.width, "layers": LAYERS, "dropout": DROPOUT}
     settings = ModelSettings(
         encoder=RnnEncoderSettings.model_validate(sides),
@@ -103,12 +119,29 @@ def ours(options: argparse.Namespace, score: str, feeding: bool) -> tuple[nn.Mod
         ),
     )
     sizes = Sizes(options.symbols, options.symbols, begin=BEGIN, end=END, shared=True)
-    model = build(settings, sizes).to(options.device)
+    model = build(settings, sizes).to(options.device).train()
     words = Codec.train(["a"], TextSettings(kind="word"))
-    task = Translate(words, words)
-    if options.compile and feeding:
-        model.reader.compile_steps()
-    return model, lambda batch: task.loss(model, batch, SMOOTHING)
+    precision = "bfloat16" if options.device == "cuda" else "float32"
+    usual = {"precision": precision, "rate": 1e-4, "clip": 1.0}
+    train = TrainSettings.model_validate(usual | choices)
+    world, learned = World(0, 1, torch.device(options.device)), Learned(model, train)
+    learner = Learner(Translate(words, words), model, SMOOTHING)
+    stepper = Stepper(learner, train, 1, world, make=unasked)
+    recorder = recorder_for(train, world, learned)
+    recordings = Recordings(stepper, learned, recorder, partial(print, flush=True))
+    numbers = itertools.count(1)
+
+    def step(batch: Batch) -> None:
+        piece = BatchRows(np.arange(len(batch)), batch.source.shape[1], batch.targets.shape[1])
+        turn, number = Turn((piece,), (batch,), Position()), next(numbers)
+        if recordings.take(number, turn) is None:
+            apply(learned, stepper.gradients(number, turn.pieces, turn.batches, False), train.clip)
+
+    return model, step
+
+
+def unasked(piece: BatchRows) -> Batch:
+    raise MemoryError(f"a batch of {piece.tokens} tokens does not fit")
 
 
 class Joey(nn.Module):
@@ -232,37 +265,20 @@ class Loop(nn.Module):
         return judged(F.linear(torch.stack(found, 1), self.table.weight), batch)
 
 
-def step_of(model: nn.Module, loss: Loss, options: argparse.Namespace) -> Callable[[Batch], None]:
-    """Forward, backward, clipping, AdamW."""
+def step_of(model: nn.Module, options: argparse.Namespace) -> Step:
+    """The peers': forward, backward, clipping, AdamW."""
     gpu = options.device == "cuda"
     optimiser = torch.optim.AdamW(model.train().parameters(), lr=1e-4, fused=gpu, capturable=gpu)
 
     def step(batch: Batch) -> None:
         optimiser.zero_grad(set_to_none=True)
         with torch.autocast("cuda", torch.bfloat16) if gpu else nullcontext():
-            found = loss(batch)
+            found = model(batch)
         (found / batch.count).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
 
     return step
-
-
-def recorded(step: Callable[[Batch], None], given: Sequence[Batch]) -> list[Callable[[], None]]:
-    """The same steps as CUDA graphs, one for each batch."""
-    found, stream, pool = [], torch.cuda.Stream(), torch.cuda.graph_pool_handle()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for batch in given:
-            for _ in range(2):
-                step(batch)
-    torch.cuda.current_stream().wait_stream(stream)
-    for batch in given:
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=pool, stream=stream):
-            step(batch)
-        found.append(graph.replay)
-    return found
 
 
 def measure(name: str, given: list[Batch], options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -271,25 +287,19 @@ def measure(name: str, given: list[Batch], options: argparse.Namespace) -> list[
     works: dict[str, Callable[[], None]] = {}
     sizes: dict[str, int] = {}
     peaks: dict[str, int] = {}
-    ways = {"Joey NMT": Joey, "plain loop": Loop, "regard": None}
-    if options.device == "cuda":
-        ways[RECORDED] = None
-    for who, kind in ways.items():
+    for who in ("Joey NMT", "plain loop", *rows_of_ours(options, feeding)):
         try:
             torch.manual_seed(1)
-            if kind is None:
-                model, loss = ours(options, score, feeding)
+            if who in OURS:
+                model, step = ours(options, score, feeding, OURS[who])
             else:
+                kind = Joey if who == "Joey NMT" else Loop
                 model = kind(options, score, feeding).to(options.device)
-                loss = model
-            step = step_of(model, loss, options)
-            for batch in given:  # each shape once, so that nothing is compiled under the clock
-                step(batch)
+                step = step_of(model, options)
             with Memory(options.device) as memory:
-                step(given[0])
+                for batch in given * (WARM if who in OURS and options.device == "cuda" else 1):
+                    step(batch)
             turns = [partial(step, batch) for batch in given]
-            if who == RECORDED:
-                turns = recorded(step, given)
             works[who], sizes[who], peaks[who] = in_turns(turns), count(model), memory.peak
         except Exception as fault:
             traceback.print_exc()
@@ -311,9 +321,17 @@ def measure(name: str, given: list[Batch], options: argparse.Namespace) -> list[
     ]
 
 
+def rows_of_ours(options: argparse.Namespace, feeding: bool) -> list[str]:
+    """On a CPU nothing is recorded, and without feeding back there are no steps to compile."""
+    if options.device != "cuda":
+        return ["regard"]
+    compiles = options.compile and feeding
+    return [who for who, choices in OURS.items() if compiles or "compile" not in choices]
+
+
 def in_turns(works: Sequence[Callable[[], None]]) -> Callable[[], None]:
     """One of them a call."""
-    turns = cycle(works)
+    turns = itertools.cycle(works)
 
     def work() -> None:
         next(turns)()
