@@ -6,7 +6,8 @@ Only real target tokens count. The floor is the rate of a large matrix product, 
 Ours is the training loop of the package: packed batches from a memory-mapped store, compiled, clipped, fused
 AdamW, the whole step recorded as one CUDA graph; `--unrecorded` launches each kernel from Python. "host" is
 the time that a step keeps the host busy. Peers get padded batches of the same number of places, formed by
-length, compiled, with the same optimiser.
+length, in those few shapes that leave least empty, compiled, with the same optimiser; every shape is seen
+before the clock starts. `nn.Transformer` is compiled layer by layer, which takes seconds instead of minutes.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import argparse
 import gc
 import json
 import lzma
+import sys
 import tempfile
 import time
 import traceback
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, cycle, islice, product
 from pathlib import Path
 
 import numpy as np
@@ -193,19 +195,20 @@ def _pinned(tensor):
     return tensor.pin_memory() if DEVICE.type == "cuda" else tensor
 
 
-def clocked(step, steps: int) -> dict:
-    """Real target tokens and operations a second over some steps after the first few."""
+def clocked(step, steps: int, shapes: int = 1) -> dict:
+    """Real target tokens and operations a second over some steps after the first few, of all shapes."""
     if DEVICE.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
     began = time.perf_counter()
     step(1)
     wait()
     first = time.perf_counter() - began
-    for number in range(2, 7):  # a step is recorded when three were taken
+    fast = max(7, shapes + 2)  # a step is recorded when three were taken
+    for number in range(2, fast):
         step(number)
     wait()
     began, tokens, work = time.perf_counter(), 0, 0.0
-    for number in range(7, 7 + steps):
+    for number in range(fast, fast + steps):
         count, done = step(number)
         tokens, work = tokens + count, work + done
     wait()
@@ -216,29 +219,50 @@ def clocked(step, steps: int) -> dict:
     }  # fmt: skip
 
 
+SHAPES = 10  # of padded batches: with more, less than a hundredth more of the places would be real
+
+
+def ceilings(lengths: np.ndarray, most: int) -> list[int]:
+    """So few lengths, multiples of 8, that rows filled up to the next one leave least empty."""
+    counts = np.bincount(-(-lengths // 8))
+    best: list[tuple[float, list[int]]] = [(0.0, []), *[(np.inf, [])] * (len(counts) - 1)]
+    for _ in range(min(most, len(counts) - 1)):
+        best = [best[0]] + [
+            min(
+                (before + 8 * end * int(counts[start + 1 : end + 1].sum()), [*edges, 8 * end])
+                for start, (before, edges) in enumerate(best[:end])
+            )
+            for end in range(1, len(counts))
+        ]
+    return best[-1][1]
+
+
 def padded_batches(source, target, places: int):
-    """Rows of like length side by side, filled up to a multiple of 8, within the same places; shuffled."""
-    lengths = np.array([(max(len(s), len(t)), len(s)) for s, t in zip(source, target, strict=True)])
-    order = np.lexsort((lengths[:, 1], lengths[:, 0]))
-    batches, start = [], 0
-    while start < len(order):
-        end = start
-        while end < len(order):
-            longest = -(-int(lengths[order[end], 0]) // 8) * 8
-            if (end + 1 - start) * longest > places:
-                break
-            end += 1
-        batches.append(order[start : max(end, start + 1)])
-        start = max(end, start + 1)
-    np.random.default_rng(0).shuffle(batches)
-    for rows in batches:
-        sides = [[side[row] for row in rows] for side in (source, target)]
-        sizes = [-(-max(map(len, side)) // 8) * 8 for side in sides]
-        tables = [np.full((len(rows), size), PAD, np.int64) for size in sizes]
-        for table, side in zip(tables, sides, strict=True):
-            for at, row in enumerate(side):
-                table[at, : len(row)] = row
-        yield rows, *map(torch.from_numpy, tables)
+    """One batch of each shape, which comes first, then all of them, shuffled, round and round.
+
+    Rows of like length lie side by side; a batch is always full: where rows run out, the first come again.
+    """
+    lengths = np.array([max(len(s), len(t)) for s, t in zip(source, target, strict=True)])
+    edges = np.array(ceilings(lengths, SHAPES))
+    order, batches = np.argsort(lengths, kind="stable"), []
+    nearest = np.searchsorted(edges, lengths[order])
+    for number, edge in enumerate(edges):
+        rows, room = order[nearest == number], max(1, places // int(edge))
+        if len(rows):
+            filled = np.resize(rows, -(-len(rows) // room) * room).reshape(-1, room)
+            batches.append([(int(edge), some) for some in filled])
+    seen = [some[0] for some in batches]
+    every = [one for some in batches for one in some]
+    np.random.default_rng(0).shuffle(every)
+    return len(seen), (_padded(source, target, *one) for one in chain(seen, cycle(every)))
+
+
+def _padded(source, target, length: int, rows: np.ndarray):
+    tables = [np.full((len(rows), length), PAD, np.int64) for _ in range(2)]
+    for table, side in zip(tables, (source, target), strict=True):
+        for at, row in enumerate(rows):
+            table[at, : len(side[row])] = side[row]
+    return rows, *map(torch.from_numpy, tables)
 
 
 class Plain(nn.Module):
@@ -259,6 +283,13 @@ class Plain(nn.Module):
             norm_first=True,
         )
 
+    def compiled(self, dynamic: bool):
+        for layer in (*self.inner.encoder.layers, *self.inner.decoder.layers):
+            layer.compile(dynamic=dynamic)
+        self.embed = torch.compile(self.embed, dynamic=dynamic)
+        self.judge = torch.compile(self.judge, dynamic=dynamic)
+        return self
+
     def embed(self, ids):
         return self.table(ids) + self.places.weight[: ids.shape[1]]
 
@@ -270,6 +301,9 @@ class Plain(nn.Module):
             self.embed(source), self.embed(inputs), tgt_mask=causal, tgt_is_causal=True,
             src_key_padding_mask=source == PAD, memory_key_padding_mask=source == PAD,
         )  # fmt: skip
+        return self.judge(states, targets)
+
+    def judge(self, states, targets):
         logits = F.linear(states, self.table.weight)
         return F.cross_entropy(
             logits.flatten(0, 1).float(), targets.flatten(), ignore_index=-100, label_smoothing=0.1
@@ -281,6 +315,8 @@ class Marian(nn.Module):
 
     def __init__(self, size: Size, symbols: int) -> None:
         super().__init__()
+        # It asks for a package `kernels`, and must not find the script of that name beside this one.
+        sys.path[:] = [path for path in sys.path if Path(path).resolve() != Path(__file__).parent]
         from transformers import MarianConfig, MarianMTModel
 
         self.model = MarianMTModel(
@@ -303,10 +339,16 @@ class Marian(nn.Module):
             )
         )
 
+    def compiled(self, dynamic: bool):
+        return torch.compile(self, dynamic=dynamic)
+
     def forward(self, source, inputs, targets):
         return self.model(
             input_ids=source, attention_mask=source != PAD, decoder_input_ids=inputs, labels=targets
         ).loss
+
+
+PEERS = {"peer-marian": Marian, "peer-torch": Plain}
 
 
 def peer(kind, size: Size, pairs, places: int, steps: int) -> dict:
@@ -314,8 +356,8 @@ def peer(kind, size: Size, pairs, places: int, steps: int) -> dict:
     torch.manual_seed(0)
     model = kind(size, symbols).to(DEVICE).train()
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=DEVICE.type == "cuda")
-    compiled = torch.compile(model, dynamic=len({len(row) for row in source}) > 1)
-    batches = padded_batches(source, target, places)
+    shapes, batches = padded_batches(source, target, places)
+    compiled = model.compiled(dynamic=shapes > 1)
 
     def step(_number: int) -> tuple[int, float]:
         rows, sources, targets = next(batches)
@@ -332,7 +374,7 @@ def peer(kind, size: Size, pairs, places: int, steps: int) -> dict:
         lengths = [np.array([len(side[row]) for row in rows]) for side in (source, target)]
         return int(lengths[1].sum()), operations(size, symbols, *lengths)
 
-    return clocked(step, steps)
+    return clocked(step, steps, shapes)
 
 
 def main() -> None:
@@ -391,48 +433,41 @@ def main() -> None:
         f"{found['device']}, torch {found['torch']}, matrix product {floor / 1e12:.0f} TFLOP/s",
         flush=True,
     )
-    for size_name, size in ((name, SIZES[name]) for name in given.sizes):
-        for text_name, pairs in texts.items():
-            longest = 64 if text_name == "full" else 256
-            works = {
-                "ours": partial(
-                    ours,
-                    size,
-                    pairs,
-                    given.places,
-                    given.steps,
-                    longest,
-                    given.profile,
-                    not given.unrecorded,
-                ),
-                "peer-torch": partial(peer, Plain, size, pairs, given.places, given.steps),
-                "peer-marian": partial(peer, Marian, size, pairs, given.places, given.steps),
-            }
-            for who, work in works.items():
-                name = f"{who}-{size_name}-{text_name}"
-                if given.only and name not in given.only:
-                    continue
-                try:
-                    one = found[name] = work()
-                    print(
-                        f"{name:28s} {one['tokens_a_second'] / 1e3:7.0f} k tokens/s"
-                        f" {one['operations_a_second'] / floor:6.1%} of the floor"
-                        f" {one['memory'] / 2**30:6.1f} GiB  step {one['step'] * 1e3:6.1f} ms"
-                        f"  first {one['first_step']:5.1f} s"
-                        + (f"  empty {one['waste']:.1%}" if "waste" in one else "")
-                        + (f"  host {one['host'] * 1e3:.2f} ms" if "host" in one else "")
-                        + ("  recorded" if one.get("recorded") else ""),
-                        flush=True,
-                    )
-                except Exception:  # one part that fails must not lose the others
-                    found[name] = {"failed": traceback.format_exc()}
-                    print(name, "failed\n", traceback.format_exc(), flush=True)
-                torch._dynamo.reset()
-                gc.collect()
-                if DEVICE.type == "cuda":
-                    torch.cuda.empty_cache()
-                if given.out:
-                    given.out.write_text(json.dumps(found, indent=1))
+    # What matters most comes first, so that a run cut short loses the least.
+    runs = product(["ours", *PEERS], given.sizes, texts)
+    for who, size, text in sorted(runs, key=lambda run: (run[0] != "ours", run[2] == "full")):
+        pairs, counts = texts[text], (given.places, given.steps)
+        if who == "ours":
+            longest = 64 if text == "full" else 256
+            work = partial(
+                ours, SIZES[size], pairs, *counts, longest, given.profile, not given.unrecorded
+            )
+        else:
+            work = partial(peer, PEERS[who], SIZES[size], pairs, *counts)
+        name = f"{who}-{size}-{text}"
+        if given.only and name not in given.only:
+            continue
+        try:
+            one = found[name] = work()
+            print(
+                f"{name:28s} {one['tokens_a_second'] / 1e3:7.0f} k tokens/s"
+                f" {one['operations_a_second'] / floor:6.1%} of the floor"
+                f" {one['memory'] / 2**30:6.1f} GiB  step {one['step'] * 1e3:6.1f} ms"
+                f"  first {one['first_step']:5.1f} s"
+                + (f"  empty {one['waste']:.1%}" if "waste" in one else "")
+                + (f"  host {one['host'] * 1e3:.2f} ms" if "host" in one else "")
+                + ("  recorded" if one.get("recorded") else ""),
+                flush=True,
+            )
+        except Exception:  # one part that fails must not lose the others
+            found[name] = {"failed": traceback.format_exc()}
+            print(name, "failed\n", traceback.format_exc(), flush=True)
+        torch._dynamo.reset()
+        gc.collect()
+        if DEVICE.type == "cuda":
+            torch.cuda.empty_cache()
+        if given.out:
+            given.out.write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

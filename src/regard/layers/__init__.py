@@ -3,7 +3,7 @@
 from regard.layers.block import DecoderBlock, EncoderBlock
 from regard.layers.embedding import Embedding, Frames, narrowed
 from regard.layers.feedforward import Activation, FeedForward
-from regard.layers.norm import LayerNorm, NormForm, NormOrder, Residual
+from regard.layers.norm import LayerNorm, NormForm, NormOrder, Residual, Unclosed, close_last
 from regard.layers.recurrent import Cell, CellName, Elman, Gru, Lstm, Recurrent, make_cell
 from regard.layers.stack import Stack
 
@@ -25,6 +25,8 @@ __all__ = [
     "Recurrent",
     "Residual",
     "Stack",
+    "Unclosed",
+    "close_last",
     "make_cell",
     "narrowed",
 ]

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from regard.attention import Heads, Mask, Memory
 from regard.layers.feedforward import FeedForward
-from regard.layers.norm import Residual
+from regard.layers.norm import Residual, Unclosed, close_last, open_next
 
 States = Float[Tensor, "batch length width"]
 
@@ -27,9 +27,14 @@ class EncoderBlock(nn.Module):
 
     def forward(self, states: States, mask: Mask | None = None) -> States:
         """Each position reads all that the mask allows."""
-        found = self.attention.within(self.attention_residual.open(states), mask)
+        return close_last(self.follow(Unclosed(states), mask))
+
+    def follow(self, before: Unclosed, mask: Mask | None) -> Unclosed:
+        """The same from where the block before left off to where the next one begins."""
+        states, opened = open_next(before, self.attention_residual)
+        found = self.attention.within(opened, mask)
         states, opened = self.attention_residual.pass_on(states, found, self.feedforward_residual)
-        return self.feedforward_residual.close(states, self.feedforward(opened))
+        return Unclosed(states, self.feedforward(opened), self.feedforward_residual)
 
 
 @final
@@ -50,20 +55,24 @@ class DecoderBlock(nn.Module):
 
     def forward(self, states: States, mask: Mask, source: Memory | None) -> States:
         """All positions at once, as in training."""
-        found = self.attention.within(self.attention_residual.open(states), mask)
-        return self._rest(states, found, source)
+        return close_last(self.follow(Unclosed(states), mask, source))
+
+    def follow(self, before: Unclosed, mask: Mask, source: Memory | None) -> Unclosed:
+        """The same from where the block before left off to where the next one begins."""
+        states, opened = open_next(before, self.attention_residual)
+        return self._rest(states, self.attention.within(opened, mask), source)
 
     def step(self, states: States, cache: Memory, source: Memory | None) -> tuple[States, Memory]:
         """The newest positions alone; what came before lies in the cache."""
         opened = self.attention_residual.open(states)
         cache = self.attention.append(cache, opened)
         found = self.attention(opened, cache)
-        return self._rest(states, found, source), cache
+        return close_last(self._rest(states, found, source)), cache
 
-    def _rest(self, states: Tensor, found: Tensor, source: Memory | None) -> Tensor:
+    def _rest(self, states: Tensor, found: Tensor, source: Memory | None) -> Unclosed:
         residual = self.attention_residual
         if self.cross is not None and self.cross_residual is not None and source is not None:
             states, opened = residual.pass_on(states, found, self.cross_residual)
             found, residual = self.cross(opened, source), self.cross_residual
         states, opened = residual.pass_on(states, found, self.feedforward_residual)
-        return self.feedforward_residual.close(states, self.feedforward(opened))
+        return Unclosed(states, self.feedforward(opened), self.feedforward_residual)

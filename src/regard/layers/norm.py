@@ -1,8 +1,11 @@
-"""Layer normalisation in both lecture forms, and the residual connection in both orders."""
+"""Layer normalisation in both lecture forms, and the residual connection in both orders.
+
+Where one sub-layer's change is added, the next one's norm reads the sum: the two are one pass over memory.
+"""
 
 from __future__ import annotations
 
-from typing import Literal, final
+from typing import Literal, NamedTuple, final
 
 import torch
 import torch.nn.functional as F
@@ -76,11 +79,45 @@ class Residual(nn.Module):
 
     def pass_on(self, states: States, change: States, following: Residual) -> tuple[States, States]:
         """Close this one and open the next: the states, and what the next sub-layer sees."""
-        norm, share = following.norm, self.dropout.p if self.training else 0.0
-        bare = self.order == following.order == "pre" and share < 1
-        if bare and getattr(norm, "form", None) == "standard" and norm_op.takes(states, change):
+        if following.order == "pre":
+            return self.close_and_norm(states, change, following.norm)
+        states = self.close(states, change)
+        return states, states
+
+    def close_and_norm(
+        self, states: States, change: States, norm: nn.Module
+    ) -> tuple[States, States]:
+        """The closed states and what a norm makes of them, in one pass over memory where that pays."""
+        share = self.dropout.p if self.training else 0.0
+        bare = self.order == "pre" and share < 1 and norm_op.takes(states, change)
+        if bare and isinstance(norm, LayerNorm) and norm.form == "standard":
             assert norm.weight is not None
             assert norm.bias is not None
             return norm_op.add_norm(states, change, norm.weight, norm.bias, norm.eps, share)
         states = self.close(states, change)
-        return states, following.open(states)
+        return states, norm(states)
+
+
+@final
+class Unclosed(NamedTuple):
+    """States between two blocks, and a change that the residual before has still to add."""
+
+    states: States
+    change: States | None = None
+    residual: Residual | None = None
+
+
+def open_next(before: Unclosed, following: Residual) -> tuple[States, States]:
+    """The states with all added, and what the next sub-layer sees."""
+    if before.change is None or before.residual is None:
+        return before.states, following.open(before.states)
+    return before.residual.pass_on(before.states, before.change, following)
+
+
+def close_last(before: Unclosed, norm: LayerNorm | None = None) -> States:
+    """The states with all added, behind a norm if there is one."""
+    if before.change is None or before.residual is None:
+        return before.states if norm is None else norm(before.states)
+    if norm is None:
+        return before.residual.close(before.states, before.change)
+    return before.residual.close_and_norm(before.states, before.change, norm)[1]

@@ -11,7 +11,18 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention import Mask, Packed, Padding, Segments
-from regard.layers import Embedding, EncoderBlock, Frames, LayerNorm, Recurrent, Stack, narrowed
+from regard.layers import (
+    Embedding,
+    EncoderBlock,
+    Frames,
+    LayerNorm,
+    Recurrent,
+    Stack,
+    Unclosed,
+    close_last,
+    narrowed,
+)
+from regard.layers.spread import is_in_pieces
 
 Source = Int[Tensor, "batch source"] | Float[Tensor, "batch source features"]
 
@@ -116,10 +127,11 @@ class TransformerEncoder(Encoder):
 
     def _read(self, states: Tensor, real: Mask | None) -> Tensor:
         mask = real if self.mask is None else self.mask & real
-        states = narrowed(states)
+        flow = Unclosed(narrowed(states))
         for block in self.blocks:
-            states = block(states, mask)
-        return states if self.norm is None else self.norm(states)
+            whole = not is_in_pieces(block)
+            flow = block.follow(flow, mask) if whole else Unclosed(block(flow.states, mask))
+        return close_last(flow, self.norm)
 
 
 def padding_of(source: Source, lengths: Tensor | None) -> Padding | None:

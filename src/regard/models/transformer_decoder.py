@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention import Causal, Mask, Memory, Packed, Segments, remember_all
-from regard.layers import DecoderBlock, Embedding, LayerNorm, Stack, narrowed
+from regard.layers import DecoderBlock, Embedding, LayerNorm, Stack, Unclosed, close_last, narrowed
 from regard.layers.spread import is_in_pieces
 from regard.models.decoder import Inputs, TokenDecoder
 from regard.models.encoder import Encoded
@@ -83,10 +83,13 @@ class TransformerDecoder(TokenDecoder[TransformerState]):
         return self._read(states, self.mask & Packed(segments, segments), sources)
 
     def _read(self, states: Tensor, mask: Mask, sources: Sequence[Memory | None]) -> Tensor:
-        states = narrowed(states)
+        flow = Unclosed(narrowed(states))
         for block, source in zip(self.blocks, sources, strict=True):
-            states = block(states, mask, source)
-        return states if self.norm is None else self.norm(states)
+            if is_in_pieces(block):
+                flow = Unclosed(block(flow.states, mask, source))
+            else:
+                flow = block.follow(flow, mask, source)
+        return close_last(flow, self.norm)
 
     def _sources(self, encoded: Encoded, mask: Mask | None) -> tuple[Memory | None, ...]:
         """What each layer sees of the source; where blocks are spread over machines, block by block."""
