@@ -118,9 +118,9 @@ def losses(_width: int = 0) -> Iterator[Part]:
 
 
 CHOICES: list[tuple[Callable[[int], Iterator[Part]], ModuleType, dict[str, tuple[int, ...]]]] = [
-    (norms, norm_triton, {"ROWS": (1, 2, 4), "WARP_COLUMNS": (256, 512, 1024), "PROGRAMS": (8, 16, 24)}),
-    (bends, widen_triton, {"ROWS": (4, 8, 16), "COLUMNS": (256, 512), "GROUPS": (264, 528, 1056)}),
-    (losses, loss_triton, {"WHOLE": (0, 1 << 15), "WARP_COLUMNS": (1024, 2048, 4096)}),
+    (norms, norm_triton, {"TILE": (1024, 2048), "STAGES": (1, 2, 3), "PROGRAMS": (8, 12, 16, 20)}),
+    (bends, widen_triton, {"ROWS": (8, 16), "COLUMNS": (512,), "GROUPS": (264, 528)}),
+    (losses, loss_triton, {"WARP_COLUMNS": (1024, 2048)}),
 ]  # fmt: skip
 
 

@@ -13,7 +13,16 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from regard.attention import Attention, Causal, Heads, ScaledDot, Softmax
-from regard.layers import DecoderBlock, EncoderBlock, FeedForward, LayerNorm, Residual, norm_op
+from regard.layers import (
+    DecoderBlock,
+    EncoderBlock,
+    FeedForward,
+    LayerNorm,
+    Residual,
+    Unclosed,
+    close_last,
+    norm_op,
+)
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") is not None
@@ -145,6 +154,30 @@ def test_blocks_say_the_same_with_and_without(monkeypatch, kind, order):
         rest = () if kind == "encoder" else (Causal(), block.cross.remember(states))
         result = block(states, *rest)
         found.append([result, *torch.autograd.grad(result.square().sum(), leaves)])
+    assert_close(*found, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("order", ["pre", "post"])
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_blocks_in_a_row_say_the_same_with_and_without(monkeypatch, kind, order):
+    blocks = [make_block(kind, order) for _ in range(3)]
+    norm = LayerNorm(6).to(DEVICE) if order == "pre" else None
+    states = torch.randn(2, 5, 6, device=DEVICE, requires_grad=True)
+    modules = torch.nn.ModuleList(blocks if norm is None else [*blocks, norm])
+    leaves, found = [states, *modules.parameters()], []
+
+    def read(states):
+        flow = Unclosed(states)
+        for block in blocks:
+            rest = (None,) if kind == "encoder" else (Causal(), block.cross.remember(states))
+            flow = block.follow(flow, *rest)
+        return close_last(flow, norm)
+
+    for fused in (False, True):
+        monkeypatch.setattr(norm_op, "takes", lambda *_, fused=fused: fused)
+        result = read(states)
+        slopes = torch.autograd.grad(result.square().sum(), leaves, allow_unused=True)
+        found.append([result, *(one for one in slopes if one is not None)])
     assert_close(*found, rtol=1e-4, atol=1e-5)
 
 

@@ -10,7 +10,8 @@ import triton.language as tl
 from torch import Tensor
 
 WARP_COLUMNS = 512  # of a row, for each group of 32 threads
-ROWS = 1  # a program works on at once
+TILE = 1024  # numbers a program works on at once: several rows, where they are narrow
+STAGES = 1  # rows under way at once, on the way back
 PROGRAMS = 16  # a multiprocessor, on the way back, for each group of 32 threads
 
 
@@ -71,6 +72,7 @@ def _backward(
     of_normed, of_joined, joined, means, scales, weight, seed, of_states, of_change, of_weights,
     rows, width, dropped, grown,
     SUM: tl.constexpr, DROPS: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
+    STAGES: tl.constexpr,
 ):  # fmt: skip
     program, programs = tl.program_id(0), tl.num_programs(0)
     column = tl.arange(0, BLOCK)
@@ -78,7 +80,7 @@ def _backward(
     gain = tl.load(weight + column, mask=inside, other=0.0).to(tl.float32)
     of_gain = tl.zeros([ROWS, BLOCK], tl.float32)
     of_shift = tl.zeros([ROWS, BLOCK], tl.float32)
-    for start in range(program * ROWS, rows, programs * ROWS):
+    for start in tl.range(program * ROWS, rows, programs * ROWS, num_stages=STAGES):
         row = start + tl.arange(0, ROWS)
         real = (row < rows)[:, None] & inside[None, :]
         place = row.to(tl.int64)[:, None] * width + column[None, :]
@@ -104,8 +106,10 @@ def _backward(
     tl.store(own + programs.to(tl.int64) * width, tl.sum(of_shift, 0), mask=inside)
 
 
-def _warps(block: int) -> int:
-    return max(1, min(8, ROWS * block // WARP_COLUMNS))
+def _tile(block: int) -> tuple[int, int]:
+    """How many rows a program works on at once, and with how many groups of 32 threads."""
+    rows = max(1, TILE // block)
+    return rows, max(1, min(8, rows * block // WARP_COLUMNS))
 
 
 def _dropping(dropout: float) -> tuple[int, float]:
@@ -128,11 +132,12 @@ def forward(
     joined = states.new_empty(0) if change is None else torch.empty_like(states)
     normed = torch.empty_like(states)
     mean, scale = (states.new_empty(rows, dtype=torch.float32) for _ in range(2))
-    _forward[(triton.cdiv(rows, ROWS),)](
+    at_once, warps = _tile(block)
+    _forward[(triton.cdiv(rows, at_once),)](
         states, change, weight, bias, seed, joined, normed, mean, scale,
         rows, width, eps, *_dropping(dropout),
-        SUM=change is not None, DROPS=seed is not None, ROWS=ROWS, BLOCK=block,
-        num_warps=_warps(block),
+        SUM=change is not None, DROPS=seed is not None, ROWS=at_once, BLOCK=block,
+        num_warps=warps,
     )  # fmt: skip
     return joined, normed, mean, scale
 
@@ -150,16 +155,16 @@ def backward(
     """Gradients of the states, of the change (empty if it is the same) and of (gamma, beta)."""
     width = joined.shape[-1]
     rows, block = joined.numel() // width, triton.next_power_of_2(width)
-    warps = _warps(block)
-    programs = min(triton.cdiv(rows, ROWS), _processors(joined) * max(1, PROGRAMS // warps))
+    at_once, warps = _tile(block)
+    programs = min(triton.cdiv(rows, at_once), _processors(joined) * max(1, PROGRAMS // warps))
     of_states = torch.empty_like(joined)
     of_change = joined.new_empty(0) if seed is None else torch.empty_like(joined)
     of_weights = joined.new_empty(2, programs, width, dtype=torch.float32)
     _backward[(programs,)](
         of_normed, of_joined, joined, mean, scale, weight, seed, of_states, of_change, of_weights,
         rows, width, *_dropping(dropout),
-        SUM=of_joined is not None, DROPS=seed is not None, ROWS=ROWS, BLOCK=block,
-        num_warps=warps,
+        SUM=of_joined is not None, DROPS=seed is not None, ROWS=at_once, BLOCK=block,
+        STAGES=STAGES, num_warps=warps,
     )  # fmt: skip
     return of_states, of_change, of_weights.sum(1)
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from regard.tasks.batch import IGNORE
 
 WHOLE = 1 << 24  # logits up to this many are formed at once
-CHUNK = 1 << 27
+CHUNK = 1 << 29  # bytes of logits at a time
 ALIGNED = 64  # columns: matrix products like whole tiles
 
 
@@ -92,18 +92,19 @@ def _by_chunks(
         states, weight, bias, targets, smoothing, learning
     )[1:]
     loss = torch.zeros((), device=states.device, dtype=_wide(states))
-    by_table = torch.zeros_like(table, dtype=weight.dtype) if learning else table
+    by_table = table
     by_shift = torch.zeros(
         columns if bias is not None and learning else 0, device=loss.device, dtype=loss.dtype
     )
-    rows = max(ALIGNED, CHUNK // columns // ALIGNED * ALIGNED)
+    rows = max(ALIGNED, CHUNK // (columns * states.element_size()) // ALIGNED * ALIGNED)
     for start in range(0, len(states), rows):
         some = states[start : start + rows]
         logits = some @ table.T if shift is None else torch.addmm(shift, some, table.T)
         loss += _turn(logits, targets[start : start + rows], symbols, smoothing).sum()
         if learning:
             torch.mm(logits, table, out=by_states[start : start + rows])
-            by_table += logits.T @ some
+            here = logits.T @ some
+            by_table = by_table.add_(here) if start else here.to(weight.dtype)
             if by_bias.numel():
                 by_shift += logits.sum(0, dtype=loss.dtype)
     if learning:
