@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { digits, isSign, label, labels, percent, share, visible } from "../src/pure/text";
+import { digits, isSign, label, labels, percent, sentence, share, visible } from "../src/pure/text";
 
 it("shows what hides: controls by name, no towers of accents", () => {
   expect(visible("a\u202eb\u200bc\n")).toBe("a[RLO]b[ZWSP]c↵");
@@ -19,6 +19,13 @@ it("words lose their mark, insides of words get a dot", () => {
     false,
     false,
   ]);
+});
+
+it("makes a sentence of what a program says in passing", () => {
+  expect(sentence("ask for less")).toBe("Ask for less.");
+  expect(sentence("Try again.")).toBe("Try again.");
+  expect(sentence("really?")).toBe("Really?");
+  expect(sentence("")).toBe("");
 });
 
 it("writes shares and numbers for people", () => {

@@ -90,6 +90,12 @@ function signed(text: string): string {
   return text.replace(/^-/, "−");
 }
 
+/** What a program says in passing, as a sentence of its own. */
+export function sentence(text: string): string {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[\p{L}\p{N})\]]$/u.test(begun) ? `${begun}.` : begun;
+}
+
 /** A text that keeps its direction to itself, for drawings that know no bdi. */
 export function isolated(text: string): string {
   return `\u2068${text}\u2069`;

@@ -208,7 +208,7 @@ async function ask(path: string, options: RequestInit = {}): Promise<Response> {
     throw new ApiError(
       "The studio does not answer.",
       "",
-      "Is `regard studio` still running in its terminal? Start it and try again; your text is kept.",
+      "Is “regard studio” still running in its terminal? Start it and try again; your text is kept.",
     );
   }
   const trace = response.status === 404 && /^api\/trace\/([^/]+)/.exec(path)?.[1];
