@@ -9,8 +9,8 @@ tokens count. Joey NMT is taken where it is installed, or from a folder made by
 with input feeding (a cell, an attention, a readout, again) and of its decoder without (a fused LSTM, then one
 attention): OpenNMT-py itself does not install beside a current torch.
 
-`regard` takes its steps as the training loop does by default: on a GPU each as one recording, once its shape has
-come a few times. Beside it stand the same steps with `train.compile`, and without `train.record`.
+`regard` takes its steps as the training loop does by default: on a GPU each as one recording, once its shape
+has come a few times. Beside it stand the same steps with `train.compile`, and without `train.record`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import argparse
 import itertools
 import json
 import sys
+import time
 import traceback
 import types
 from collections.abc import Callable, Sequence
@@ -305,6 +306,7 @@ def measure(name: str, given: list[Batch], options: argparse.Namespace) -> list[
             traceback.print_exc()
             print(f"{name}, {who}: FAILED {type(fault).__name__}: {fault}"[:300], flush=True)
     found = timed(works, options.device, rounds=options.rounds, seconds=options.seconds)
+    spent = {who: processor(work, 3 * len(given)) for who, work in works.items()}
     real = sum(batch.count for batch in given) / len(given)
     own = found["regard"].median if "regard" in found else float("nan")
     return [
@@ -315,7 +317,14 @@ def measure(name: str, given: list[Batch], options: argparse.Namespace) -> list[
             "step": Seconds(timing.median),
             "tokens/s": round(real / timing.median),
             "regard is": Ratio(timing.median / own),
-            "memory": Bytes(peaks[who]) if options.device == "cuda" else None,
+            **(
+                {"memory": Bytes(peaks[who])}
+                if options.device == "cuda"
+                else {
+                    "processor": Seconds(spent[who]),
+                    "regard is, by it": Ratio(spent[who] / spent.get("regard", float("nan"))),
+                }
+            ),
         }
         for who, timing in found.items()
     ]
@@ -327,6 +336,14 @@ def rows_of_ours(options: argparse.Namespace, feeding: bool) -> list[str]:
         return ["regard"]
     compiles = options.compile and feeding
     return [who for who, choices in OURS.items() if compiles or "compile" not in choices]
+
+
+def processor(work: Callable[[], None], rounds: int) -> float:
+    """Seconds of processor time a step, all threads: what else runs meanwhile does not count."""
+    began = time.process_time()
+    for _ in range(rounds):
+        work()
+    return (time.process_time() - began) / rounds
 
 
 def in_turns(works: Sequence[Callable[[], None]]) -> Callable[[], None]:
