@@ -10,7 +10,7 @@ import pytest
 
 from tests.studio.browser import SHOWN, TEXT, needed, open_at, settled
 from tests.studio.kit import server
-from tests.studio.test_browser import AXE
+from tests.studio.test_browser import AXE, serious
 
 pytestmark = needed
 
@@ -45,12 +45,6 @@ def plain(chromium, theme):
     context.close()
 
 
-def fault_free(page):
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("() => axe.run()")["violations"]
-    assert [fault for fault in found if fault["impact"] in ("serious", "critical")] == []
-
-
 @pytest.mark.skipif(not AXE.is_file(), reason="needs web/node_modules")
 @pytest.mark.parametrize("view", SHOWN)
 def test_every_view_waits_is_refused_and_recovers(plain, address, view):
@@ -59,7 +53,7 @@ def test_every_view_waits_is_refused_and_recovers(plain, address, view):
     open_at(plain, address, view=view, run="phrases", text=TEXT)
     plain.wait_for_selector(".loading[role=status]")
     assert plain.locator(SHOWN[view]).count() == 0
-    fault_free(plain)
+    assert serious(plain) == []
     while not held:
         plain.wait_for_timeout(20)
     for route in held:
@@ -68,7 +62,7 @@ def test_every_view_waits_is_refused_and_recovers(plain, address, view):
     assert "The studio is busy" in alert.inner_text()
     assert "16 requests are waiting already" in alert.inner_text().replace("\xa0", " ")
     assert plain.locator(SHOWN[view]).count() == 0, "nothing stale is shown"
-    fault_free(plain)
+    assert serious(plain) == []
     plain.unroute(ASKED[view])
     plain.route(ASKED[view], lambda route: route.abort())
     plain.get_by_role("button", name="Try again").first.click()
