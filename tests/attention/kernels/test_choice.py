@@ -85,3 +85,13 @@ def test_flex_cannot_drop_so_a_training_with_dropout_is_fused(chosen):
     options = {"gpu": True, "dropout": 0.5}
     assert chosen("dot", "softmax", Window(1, 1), training=True, **options) == "fused"
     assert chosen("dot", "softmax", Window(1, 1), training=False, **options) == "flex"
+
+
+def test_a_head_too_wide_for_the_fused_kernels_of_a_gpu_is_worked_out_as_it_stands(
+    chosen, monkeypatch
+):
+    monkeypatch.setattr(kernels.fused, "WIDEST", WIDTH - 1)
+    assert chosen("general", "softmax", PADDING, gpu=True) == "explicit"
+    assert chosen("general", "softmax", PADDING) == "fused"
+    monkeypatch.setattr(kernels.fused, "WIDEST", WIDTH)
+    assert chosen("general", "softmax", PADDING, gpu=True) == "fused"

@@ -49,7 +49,7 @@ def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
             return linear.attend(attention, query, memory, mask)
         case DotScore(), Softmax() if query.is_cuda and _is_structured(mask) and not dropping:
             return flex.attend(attention, query, memory, mask)
-        case DotScore(), Softmax():
+        case DotScore(), Softmax() if not fused.is_too_wide(query, memory):
             return fused.attend(attention, query, memory, mask)
         case Additive(), Softmax() if (
             plain and not dropping and additive.takes(query, memory, mask)

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from regard.attention.attention import Attention
 
 
+WIDEST = (
+    256  # of a head; for wider ones torch has no kernel on a GPU, and a longer way than the formula
+)
+
+
+def is_too_wide(query: Tensor, memory: Memory) -> bool:
+    """Whether torch would form every weight anyway, as for the one head of a recurrent decoder."""
+    return query.is_cuda and max(memory.key.shape[-1], memory.value.shape[-1]) > WIDEST
+
+
 def attend(
     attention: Attention, query: Tensor, memory: Memory, mask: Mask | None
 ) -> Float[Tensor, "b h query value_width"]:
