@@ -40,6 +40,9 @@ def test_every_lesson_opens(page, address):
         names.nth(place).click()
         page.wait_for_selector(f"article h2:text-is('{names.nth(place).inner_text()}')")
         page.wait_for_selector("li.result")
+        assert page.locator("pre.formula").inner_text().strip()
+        assert page.locator(".pictures svg text").count() > 2
+        assert page.locator("ol.steps table, ol.steps bdi").count() > 1
         assert page.locator("[role=alert]").count() == 0
 
 

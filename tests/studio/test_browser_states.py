@@ -117,3 +117,24 @@ def test_a_model_without_records_offers_to_train_one(plain, address):
     open_at(plain, address, view="learning", run="rnn")
     plain.wait_for_selector(".nothing")
     assert plain.get_by_role("button", name="Train the demo model").count() == 1
+
+
+def test_a_demo_is_trained_in_the_page_and_its_map_moves(chromium, runs, tmp_path):
+    """One click, and then nothing: the page follows by itself, from evaluation to evaluation."""
+    page = chromium.new_page()
+    page.set_default_timeout(400_000)
+    with server(runs["rnn"], folder=tmp_path, more=("--no-open",)) as one:
+        open_at(page, one.url, view="learning", run="rnn")
+        page.get_by_role("button", name="Train the demo model").click()
+        page.wait_for_selector(".live")
+        page.wait_for_selector("canvas[aria-roledescription='heat map']")
+        assert page.locator("header select").input_value() == "demo"
+        seen = "() => document.querySelector('main canvas').toDataURL()"
+        step, drawn = page.locator("output").inner_text(), page.evaluate(seen)
+        page.wait_for_function(
+            "(before) => document.querySelector('output')?.innerText !== before", arg=step
+        )
+        page.wait_for_function(f"(before) => ({seen})() !== before", arg=drawn)
+        assert page.locator("[role=alert]").count() == 0
+        page.close()
+        assert one.stop() == 0

@@ -56,6 +56,11 @@ export function isSign(piece: string): boolean {
   return /^(<[^<>\s]{1,16}>|>>[a-z]{2,3}<<)$/.test(piece);
 }
 
+/** How sure a step was, of the logarithm that travels; null is impossible. */
+export function sure(logProbability: number | null | undefined): number {
+  return typeof logProbability === "number" ? Math.exp(logProbability) : 0;
+}
+
 /** A probability for people: 93%, 0.4%, below 0.1%. */
 export function percent(share: number): string {
   if (!Number.isFinite(share)) return "–";

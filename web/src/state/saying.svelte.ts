@@ -1,0 +1,76 @@
+// An answer being said: which step is shown now, and the walk through all of them.
+
+import { untrack } from "svelte";
+import { isSign, visible } from "../pure/text";
+import type { Trace } from "./api";
+import { studio } from "./studio.svelte";
+
+const [QUICK, SLOW, WHOLE] = [180, 700, 2400]; // milliseconds: of a step, of one to follow, of all
+
+export class Saying {
+  /** The step being said; nothing while it stands still. */
+  now = $state<number | null>(null);
+  hovered = $state<number | null>(null);
+  #pace = QUICK;
+
+  /** Made where effects may live; `trace` is the one shown. */
+  constructor(readonly trace: () => Trace) {
+    $effect(() => {
+      const isNew = studio.arrived(trace());
+      untrack(() => this.#begin(isNew));
+    });
+    $effect(() => {
+      if (this.now === null) return;
+      const next = this.now + 1;
+      const timer = setTimeout(() => (this.now = next < this.count ? next : null), this.#pace);
+      return () => clearTimeout(timer);
+    });
+  }
+
+  get count(): number {
+    return this.trace().steps.length;
+  }
+
+  /** The step that everything else on the page is about. */
+  get step(): number {
+    const wanted = this.now ?? this.hovered ?? Math.max(0, studio.selection.row);
+    return Math.min(wanted, this.count - 1);
+  }
+
+  get isGenerated(): boolean {
+    return ["translate", "language", "point"].includes(this.trace().task);
+  }
+
+  /** What has been said up to now, as far as the pieces alone tell. */
+  get soFar(): string {
+    const symbols = this.trace().steps.map((one) => one.symbol);
+    const isMarked = symbols.some((symbol) => symbol.startsWith("▁"));
+    const words = symbols.slice(0, (this.now ?? this.count) + 1).filter((one) => !isSign(one));
+    const text = words.join(isMarked ? "" : " ").replaceAll("▁", " ");
+    return visible(text.trim());
+  }
+
+  /** Slowly, from the beginning; or no further. */
+  toggle(): void {
+    if (this.now === null) this.#play(SLOW, 0);
+    else this.stop();
+  }
+
+  stop(): void {
+    this.now = null;
+  }
+
+  /** A new answer is said once; a link that points at a step is not kept waiting. */
+  #begin(isNew: boolean): void {
+    this.stop();
+    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const given = Math.max(0, studio.selection.prefix.length - 1);
+    if (!isNew || still || !this.isGenerated || studio.selection.row > given) return;
+    this.#play(Math.min(QUICK, WHOLE / this.count), given);
+  }
+
+  #play(pace: number, from: number): void {
+    this.#pace = pace;
+    this.now = Math.min(from, this.count - 1);
+  }
+}
