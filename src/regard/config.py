@@ -49,7 +49,7 @@ def parse(
     try:
         return kind.model_validate(dict(tree))
     except ValidationError as fault:
-        faults = fault.errors(include_url=False)
+        faults = _joined(fault.errors(include_url=False))
         lines = _without_echo([_explain(kind, one) for one in faults[:MOST_FAULTS]])
         if len(faults) > MOST_FAULTS:
             lines.append(f"and {len(faults) - MOST_FAULTS} more")
@@ -167,6 +167,20 @@ def _has_huge_number(tree: Any) -> bool:
     return False
 
 
+def _joined(faults: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """One value that is none of several words is one fault, though each list of words complains."""
+    found: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    for number, fault in enumerate(faults):
+        place = tuple(part for part in fault["loc"] if not str(part).startswith("literal["))
+        key = place if fault["type"] == "literal_error" else (*place, number)
+        if key in found:
+            both = f"{found[key]['ctx']['expected']}, {fault['ctx']['expected']}"
+            found[key] = {**found[key], "ctx": {"expected": both}}
+        else:
+            found[key] = {**fault, "loc": place}
+    return list(found.values())
+
+
 def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:
     location = [str(part) for part in fault["loc"]]
     # A discriminated union puts the tag into the path; a person did not write it there.
@@ -187,6 +201,9 @@ def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:
             return f"{path}no kind '{_short(tag)}'; {nearest(tag, kinds)}"
         case "missing":
             return f"{path}missing"
+        case "literal_error" if isinstance(fault["input"], str):
+            words = re.findall(r"'([^']*)'", fault["ctx"]["expected"])
+            return f"{path}no '{_short(fault['input'])}'; {nearest(fault['input'], words)}"
         case "value_error":  # our own words, which say what was wrong
             return f"{path}{fault['ctx']['error']}"
         case _:

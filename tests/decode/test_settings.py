@@ -17,7 +17,7 @@ from regard.errors import UsageError
         ({"top_p": 0.0}, "top_p: must be greater than 0, not 0.0"),
         ({"temperature": 0.0}, "temperature: must be greater than 0, not 0.0"),
         ({"baem": 4}, "baem: no such setting; did you mean 'beam'?"),
-        ({"penalty": "gnm"}, "penalty: must be 'none', 'average' or 'gnmt', not 'gnm'"),
+        ({"penalty": "gnm"}, "penalty: no 'gnm'; did you mean 'gnmt'?"),
     ],
 )
 def test_what_does_not_fit_is_refused(tree, message):

@@ -33,7 +33,7 @@ def test_a_kind_is_enough():
         ({"reader": {"kind": "rnn", "width": 0}}, "must be greater than 0, not 0"),
         ({"reader": {"kind": "tag", "dropout": 1.0}}, "must be less than 1, not 1.0"),
         ({"reader": {"kind": "rnn", "score": "dots"}}, "reader.score"),
-        ({"reader": {"kind": "cnn"}}, "reader: Input tag 'cnn'"),
+        ({"reader": {"kind": "cnn"}}, "reader: no kind 'cnn'; did you mean 'rnn'?"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_its_path(tree, message):

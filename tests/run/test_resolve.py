@@ -43,6 +43,11 @@ def test_a_file_may_describe_a_part(tmp_path):
     [
         ("modle.reader.width=3", "modle: no such setting; did you mean 'model'?"),
         ("train.steps=abc", "train.steps: must be a whole number, not 'abc'"),
+        (
+            "model.reader.score=additve",
+            "model.reader.score: no 'additve'; did you mean 'additive'?",
+        ),
+        ("train.schedule=cosin", "train.schedule: no 'cosin'; did you mean 'cosine'?"),
         ("model.reader.kind=rn", "model.reader: no kind 'rn'; did you mean 'rnn'?"),
     ],
 )

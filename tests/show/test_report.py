@@ -142,3 +142,8 @@ def test_a_bar_is_as_long_as_its_share(one, other):
     assert len(report.bar(low, 10)) <= len(report.bar(high, 10)) <= 10
     assert report.bar(0.5, 10) == "█████"
     assert report.bar(math.nan, 10) == ""
+
+
+def test_a_long_title_stays_on_one_line(printed):
+    title = "1,000 test examples of a-long-name.test.en, a-long-name.test.de"
+    assert printed(report.metric_table([BLEU], title)).split("\n")[0].rstrip() == title

@@ -58,7 +58,7 @@ def data_report(report: Report) -> RenderableType:
 
 def metric_table(metrics: Sequence[Metric], title: str = "") -> RenderableType:
     """Scores with their intervals, and below them how each was made."""
-    table = _table(title)
+    table = _table()
     table.add_column("")
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("95% interval", no_wrap=True)
@@ -67,7 +67,9 @@ def metric_table(metrics: Sequence[Metric], title: str = "") -> RenderableType:
         value = f"{metric.value:.2f}" if math.isfinite(metric.value) else "undefined"
         table.add_row(_text(metric.name), value, ends)
     signatures = (_faint(f"{metric.name}: {metric.signature}") for metric in metrics)
-    return Group(table, Text(), *signatures)
+    # A title of the table's own would be broken at its width, and it is a narrow one.
+    heading = [Text(one_line(title), style="bold")] if title else []
+    return Group(*heading, table, Text(), *signatures)
 
 
 def comparison_table(table: compared.Table) -> RenderableType:
@@ -93,7 +95,7 @@ def verdict(comparison: Comparison, names: tuple[str, str]) -> RenderableType:
     table.add_row("difference", f"{comparison.difference:+.2f}", style="bold")
     told = "more than luck" if comparison.significant else "it may be luck"
     chance = f"{told}: p = {comparison.p_value:.4f}, paired {comparison.test}"
-    return Group(table, Text(chance), _faint(comparison.system_a.signature))
+    return Group(Text(), table, Text(chance), _faint(comparison.system_a.signature))
 
 
 def error_panel(error: RegardError) -> RenderableType:
@@ -167,11 +169,8 @@ def _grid() -> Table:
     return Table.grid(padding=(0, 2, 0, 0))
 
 
-def _table(title: str = "") -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), title_justify="left", header_style="dim")
-    if title:
-        table.title = Text(one_line(title), style="bold")
-    return table
+def _table() -> Table:
+    return Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
 
 
 def _text(text: str) -> Text:
