@@ -184,7 +184,9 @@ async def whole(one, run: str, clients: int, seconds: float, pause: float, soak:
     spent, used = time.perf_counter() - began, processor(pid) - before
     if watching is not None:
         watching.cancel()
-    _, _, content, _ = await Line(one.port).ask("/metrics")
+    line = Line(one.port)
+    _, _, content, _ = await line.ask("/metrics")
+    await line.close()
     loop = re.findall(r'regard_loop_delay_seconds\{share="([^"]+)"\} (\S+)', content.decode())
     print(f"{clients} clients, {spent:.0f} s, load average {os.getloadavg()[0]:.1f}")
     print(f"  one client alone   {alone:8.1f} answers a second")

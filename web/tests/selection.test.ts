@@ -30,6 +30,10 @@ describe("the address", () => {
     expect(fromHash(toHash(odd))).toEqual(odd);
     for (const view of VIEWS) expect(fromHash(toHash({ ...START, view })).view).toBe(view);
   });
+  it("holds the longest text that a server reads, in any script", () => {
+    const text = "你好 мир ".repeat(2500);
+    expect(fromHash(toHash({ ...START, text, row: 7 }))).toEqual({ ...START, text, row: 7 });
+  });
   it("is empty at the start", () => {
     expect(toHash(START)).toBe("");
     expect(fromHash("")).toEqual(START);

@@ -70,7 +70,7 @@ export const START: Selection = {
   inputs: "",
 };
 
-const LONGEST = 20_000;
+const LONGEST = 400_000; // letters: the longest text that a server reads, each of them written as %E4%BD%A0
 
 /** The address of a selection: only what differs from the start. */
 export function toHash(selection: Selection): string {
