@@ -6,6 +6,7 @@ import struct
 
 import pytest
 
+import regard
 from tests.studio.browser import TEXT, VIEWS, needed, open_at, settled, watched
 
 pytestmark = needed
@@ -113,3 +114,24 @@ def test_the_whole_trace_opens_from_disk(page, disk, address, tmp_path):
     waiting.value.save_as(tmp_path / "trace.html")
     disk.goto((tmp_path / "trace.html").as_uri())
     disk.wait_for_selector("canvas, svg")
+
+
+def test_two_views_in_one_notebook_leave_each_other_alone(disk, runs, tmp_path):
+    """P9: each in a sandboxed frame of its own; neither touches the address or the other."""
+    seen = regard.trace(runs["transformer"], "a b c")
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!doctype html><meta charset=utf-8>{2 * seen._repr_html_()}", "utf-8")
+    disk.goto(notebook.as_uri())
+    first, second = (disk.frame_locator("iframe").nth(place) for place in (0, 1))
+    shown = [frame.locator("#view canvas").first for frame in (first, second)]
+    for canvas in shown:
+        canvas.wait_for()
+    drawn = "canvas => canvas.toDataURL()"
+    before = [canvas.evaluate(drawn) for canvas in shown]
+    assert before[0] == before[1]
+    first.locator("#heads button").nth(2).click()
+    first.locator("#heads button[aria-pressed=true]").nth(0).wait_for()
+    after = [canvas.evaluate(drawn) for canvas in shown]
+    assert after[0] != before[0]
+    assert after[1] == before[1]
+    assert disk.url == notebook.as_uri()

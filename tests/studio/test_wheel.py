@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from regard import box
 from tests.studio.browser import VIEWS, needed, open_at, settled, watched
 from tests.studio.kit import server
 from tests.studio.test_browser import walk
@@ -83,12 +84,18 @@ def test_every_view_from_the_wheel(page, address, theme, tmp_path):
     walk(page, address, theme, tmp_path)
 
 
-def test_without_a_model_the_lessons_work_and_a_demo_is_offered(chromium, installed, tmp_path):
+def test_the_first_minute(chromium, installed, tmp_path):
+    """In an empty folder it opens on the box, an example already answered; the lessons need no model."""
     with server(folder=tmp_path, more=("--no-open",), python=installed) as one:
+        assert one.told["runs"][0] == box.names()[0]
         page = chromium.new_page()
         faults = watched(page, one.url)
-        open_at(page, one.url)
-        page.wait_for_selector("form input, button:text('Train the demo model')")
+        page.goto(one.url)
+        settled(page, "translate")
+        example = box.card(box.names()[0]).example
+        assert page.locator("form input").first.input_value() == example
+        assert page.locator(".answer .all").inner_text() not in ("", "(nothing)")
+        assert page.locator("section[aria-label='Where this step looked'] .key").count() > 1
         open_at(page, one.url, view="lessons")
         settled(page, "lessons")
         assert page.title() == f"{VIEWS['lessons']} · regard studio"
