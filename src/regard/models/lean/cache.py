@@ -36,13 +36,20 @@ class Entries:
     filled: int = 0
 
     @classmethod
-    def none(cls, rows: int, heads: Iterable[tuple[int, int]], capacity: int = ROOM) -> Entries:
+    def none(
+        cls,
+        rows: int,
+        heads: Iterable[tuple[int, int]],
+        capacity: int = ROOM,
+        kept: torch.dtype = torch.float32,
+    ) -> Entries:
         """Before the first symbol; each layer has its number of heads and their width.
 
         Room for some of the `capacity` is promised now: what is never written to takes no memory.
         """
         room = max(ROOM, min(capacity, PROMISED))
-        return cls(tuple(torch.empty(2, rows, count, room, width) for count, width in heads))
+        sizes = [(2, rows, count, room, width) for count, width in heads]
+        return cls(tuple(torch.empty(size, dtype=kept) for size in sizes))
 
     @property
     def slots(self) -> int:
@@ -94,10 +101,19 @@ class Entries:
         return Entries(tuple(_pruned(layer, order, room) for layer in self.layers), sight, count)
 
 
+def widened(layer: Layer, scratch: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Keys and values to multiply with: where they are kept in fewer bytes, as floats on the scratch pad."""
+    if scratch is None:
+        return layer[0], layer[1]
+    floats = scratch[: layer.numel()].view(layer.shape).copy_(layer)
+    return floats[0], floats[1]
+
+
 def _pruned(layer: Layer, order: Int[Tensor, "rows count"], room: int) -> Layer:
     two, rows, heads, before, width = layer.shape
-    place = order.view(1, rows, 1, -1, 1).expand(two, rows, heads, -1, width)
-    entries = layer.gather(3, place)
+    first = torch.arange(0, two * rows * heads * before, before).view(two, rows, heads, 1)
+    place = (first + order.unsqueeze(1)).flatten()
+    entries = layer.view(-1, width).index_select(0, place).view(two, rows, heads, -1, width)
     if room > before:
         return _copied(entries, room)
     layer[:, :, :, : entries.shape[3]] = entries

@@ -14,24 +14,37 @@ from torch import Tensor
 from regard.models.decoder import Decoder, Inputs, Logits, Selectable
 from regard.models.encoder import Encoded
 from regard.models.lean.block import Feed, Norm, Reading, attend
-from regard.models.lean.cache import Entries
+from regard.models.lean.cache import Entries, Layer, widened
 from regard.models.lean.encoder import Table, anchor, hidden
 from regard.models.lean.product import Product
 
 Rows = Float[Tensor, "rows width"]
-Sources = tuple[tuple[Tensor, Tensor], ...]
+Sources = tuple[Layer, ...]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class LeanState(Selectable):
-    """What was said, and what each layer sees of the source: one view a row, which all its slots share."""
+    """What was said, and what each layer sees of the source: one view a row, which all its slots share.
+
+    The scratch pad is one for all layers and steps: memory that is taken and given back gets holes.
+    """
 
     said: Entries
     sources: Sources
     sight: Float[Tensor, "rows 1 1 key"] | None
     rows: int
     position: int = 0
+    scratch: Tensor | None = None
+
+    def extended(self) -> LeanState:
+        """With room for the next symbol of each hypothesis."""
+        said, scratch = self.said.extended(), self.scratch
+        if said.layers[0].dtype != torch.float32:
+            needed = max(layer.numel() for layer in (*said.layers, *self.sources))
+            if scratch is None or len(scratch) < needed:
+                scratch = torch.empty(needed)
+        return replace(self, said=said, scratch=scratch)
 
     def select(self, rows: Int[Tensor, " hypotheses"]) -> LeanState:
         """These hypotheses, in this order; as long as they stay with their rows nothing large moves."""
@@ -41,9 +54,7 @@ class LeanState(Selectable):
             kept = row  # no common number of slots: every hypothesis becomes a row of its own
         if len(kept) == self.rows and bool((kept == torch.arange(self.rows)).all()):
             return replace(self, said=self.said.select(None, rows))
-        sources = tuple(
-            (key.index_select(0, kept), value.index_select(0, kept)) for key, value in self.sources
-        )
+        sources = tuple(source.index_select(1, kept) for source in self.sources)
         sight = None if self.sight is None else self.sight.index_select(0, kept)
         said = self.said.select(kept, rows)
         return replace(self, said=said, sources=sources, sight=sight, rows=len(kept))
@@ -52,9 +63,13 @@ class LeanState(Selectable):
 @final
 @dataclass(frozen=True, eq=False)
 class LeanBlock:
-    """Self-attention, attention to the source if there is one, feed-forward."""
+    """Self-attention, attention to the source if there is one, feed-forward.
+
+    `source` makes the keys and values that `cross` reads.
+    """
 
     attention: Reading
+    source: Product | None
     cross: Reading | None
     feed: Feed
 
@@ -71,16 +86,16 @@ class LeanDecoder(Decoder[LeanState]):
         blocks: tuple[LeanBlock, ...],
         norm: Norm | None,
         output: Product,
-        source: Product | None,
         *,
         begin: int,
         end: int,
         alone: int = 0,
+        kept: torch.dtype = torch.float32,
     ) -> None:
         super().__init__()
         self.alone = alone  # up to so many rows are less work than sharing them with another thread
         self.table, self.blocks, self.norm, self.output = table, blocks, norm, output
-        self.source = source  # keys and values of the source for all layers, in one product
+        self.kept = kept  # how keys and values are
         self.begin, self.end = begin, end
         self.anchor = anchor()
 
@@ -88,8 +103,8 @@ class LeanDecoder(Decoder[LeanState]):
         """Nothing said; keys and values of the source are worked out here, once for all slots."""
         rows = len(encoded.states)
         sizes = [(block.attention.heads, block.attention.width) for block in self.blocks]
-        said = Entries.none(rows, sizes, capacity)
-        if self.source is None:
+        said = Entries.none(rows, sizes, capacity, self.kept)
+        if self.blocks[0].source is None:
             return LeanState(said, (), None, rows)
         length = encoded.states.shape[1]
         void = None if encoded.padding is None else encoded.padding.unseen(length)
@@ -97,35 +112,25 @@ class LeanDecoder(Decoder[LeanState]):
         states = encoded.states
         if void is not None and sight is not None and bool(void.all(1).any()):
             states = states.masked_fill(void.unsqueeze(2), 0.0)
-        found = self.source(states.reshape(rows * length, -1)).view(rows, length, -1)
-        sources, first = [], 0
-        for block in self.blocks:
-            assert block.cross is not None
-            heads, width = block.cross.heads, block.cross.width
-            pair = []
-            for _ in range(2):
-                part = found[:, :, first : first + heads * width].unflatten(2, (heads, width))
-                pair.append(part.transpose(1, 2).contiguous())
-                first += heads * width
-            sources.append((pair[0], pair[1]))
-        return LeanState(said, tuple(sources), sight, rows)
+        flat = states.reshape(rows * length, -1)
+        sources = tuple(_seen(block, flat, rows, self.kept) for block in self.blocks)
+        return LeanState(said, sources, sight, rows)
 
     def step(
         self, state: LeanState, tokens: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch vocabulary"], LeanState]:
         """One symbol of each hypothesis."""
-        said = state.said.extended()
-        sight = None if said.sight is None else said.sight[:, None, :, : said.filled]
+        state = state.extended()
         with _threads(1 if len(tokens) <= self.alone else None):
             states = self.table.at(tokens, state.position)
             for number, block in enumerate(self.blocks):
-                states = _say(block.attention, states, said, number, sight)
+                states = _say(block.attention, states, state, number)
                 if block.cross is not None:
                     states = _look_up(block.cross, states, state, number)
                 states = block.feed(states)
             states = states if self.norm is None else self.norm(states)
             logits = self.output(states)
-        return logits, replace(state, said=said, position=state.position + 1)
+        return logits, replace(state, position=state.position + 1)
 
     def forward(self, encoded: Encoded, inputs: Inputs) -> Logits:
         """Teacher forcing by steps: for comparison, not for speed."""
@@ -149,8 +154,19 @@ def _threads(count: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _say(reading: Reading, states: Rows, said: Entries, number: int, sight: Tensor | None) -> Rows:
+def _seen(
+    block: LeanBlock, states: Float[Tensor, "words width"], rows: int, kept: torch.dtype
+) -> Layer:
+    """Keys and values of the source for one layer."""
+    assert block.source is not None
+    assert block.cross is not None
+    found = block.source(states).view(rows, -1, 2, block.cross.heads, block.cross.width)
+    return found.permute(2, 0, 3, 1, 4).to(kept, memory_format=torch.contiguous_format)
+
+
+def _say(reading: Reading, states: Rows, state: LeanState, number: int) -> Rows:
     """Self-attention: the newest keys and values go behind the others, then all that is seen is read."""
+    said = state.said
     layer, slots, filled = said.layers[number], said.slots, said.filled
     rows, heads, width = layer.shape[1], reading.heads, reading.width
     three = reading.into(reading.residual.open(states)).view(rows, slots, 3, heads, width)
@@ -158,7 +174,8 @@ def _say(reading: Reading, states: Rows, said: Entries, number: int, sight: Tens
     new = layer[:, :, :, filled - slots : filled]
     new[0].copy_(key)
     new[1].copy_(value)
-    context = attend(query, layer[0, :, :, :filled], layer[1, :, :, :filled], sight)
+    sight = None if said.sight is None else said.sight[:, None, :, :filled]
+    context = attend(query, *widened(layer[:, :, :, :filled], state.scratch), sight)
     return reading.close(context.transpose(1, 2).reshape(len(states), -1), states)
 
 
@@ -166,5 +183,5 @@ def _look_up(reading: Reading, states: Rows, state: LeanState, number: int) -> R
     """Cross-attention: all slots of a row read the one view of its source."""
     query = reading.into(reading.residual.open(states))
     query = query.view(state.rows, -1, reading.heads, reading.width).transpose(1, 2)
-    context = attend(query, *state.sources[number], state.sight)
+    context = attend(query, *widened(state.sources[number], state.scratch), state.sight)
     return reading.close(context.transpose(1, 2).reshape(len(states), -1), states)

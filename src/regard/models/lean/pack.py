@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -46,7 +48,15 @@ def lean(
         lean_reader = packing.decoder(reader)
     if lean_encoder is encoder and lean_reader is reader:
         return None
+    if state is not None:
+        _give_back()
     return Model(lean_encoder, lean_reader).eval()
+
+
+def _give_back() -> None:
+    """Return to the system what packing took and left; where that is not known how, it stays taken."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def is_standard(side: TransformerEncoder | TransformerDecoder) -> bool:
@@ -107,27 +117,23 @@ class _Packing:
         for number, block in enumerate(side.blocks):
             path = f"reader.blocks.{number}"
             reading = self.reading(f"{path}.attention", block.attention, block.attention_residual)
-            cross = None
+            source, cross = None, None
             if block.cross is not None and block.cross_residual is not None:
+                source = self.product(f"{path}.cross.key", f"{path}.cross.value")
                 cross = self.reading(
                     f"{path}.cross", block.cross, block.cross_residual, within=False
                 )
-            blocks.append(LeanBlock(reading, cross, self.feed(path, block)))
-        sources = [
-            f"reader.blocks.{number}.cross.{part}"
-            for number, block in enumerate(side.blocks)
-            for part in ("key", "value")
-            if block.cross is not None
-        ]
+            blocks.append(LeanBlock(reading, source, cross, self.feed(path, block)))
+        whole = self.weights == "int8"
         return LeanDecoder(
             self.table("reader.embedding", side.embedding),
             tuple(blocks),
             self.norm("reader.norm", side.norm),
             self.product("reader.output", few=True),
-            self.product(*sources) if sources else None,
             begin=side.begin,
             end=side.end,
-            alone=_ALONE if self.weights == "int8" else 0,
+            alone=_ALONE if whole else 0,
+            kept=torch.bfloat16 if whole else torch.float32,  # rounding that whole numbers outdo
         )
 
     def reading(

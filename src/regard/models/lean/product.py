@@ -21,6 +21,9 @@ Rows = Float[Tensor, "rows inputs"]
 Products = Float[Tensor, "rows outputs"]
 
 _TINY = 1e-30  # a row of zeros has this scale
+_CACHED = (
+    256  # rows that the processor's cache has room for, on their way to whole numbers and back
+)
 _ROWS = 32  # float32 weights are laid out for about so many rows
 
 
@@ -95,9 +98,15 @@ class WholeProduct(Product):
         positive: bool = False,
     ) -> None:
         self.packed, self.bias, self.positive = _packed(whole, scale), bias, positive
+        self.outputs = len(whole)
 
     def __call__(self, rows: Rows) -> Products:
         """Round the rows, multiply, scale."""
+        if len(rows) > _CACHED:
+            found = rows.new_empty(len(rows), self.outputs)
+            for part, place in zip(rows.split(_CACHED), found.split(_CACHED), strict=True):
+                place.copy_(self(part))
+            return found
         found, scale = self.unscaled(rows)
         return found.mul_(scale) if self.bias is None else torch.addcmul(self.bias, found, scale)
 
@@ -107,6 +116,10 @@ class WholeProduct(Product):
 
     def onto(self, rows: Rows, states: Products) -> Products:
         """Scaled and summed at once."""
+        if len(rows) > _CACHED:
+            for part, place in zip(rows.split(_CACHED), states.split(_CACHED), strict=True):
+                self.onto(part, place)
+            return states
         found, scale = self.unscaled(rows)
         if self.bias is not None:
             states = states.add_(self.bias)
