@@ -54,8 +54,8 @@ def milliseconds(work: Work, device: str, rounds: int = 30, seconds: float = 4.0
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         flush.zero_()
         torch.cuda._sleep(
-            2_000_000
-        )  # 1 ms, in which all is launched: what the GPU does is measured
+            12_000_000
+        )  # 6 ms, in which all is launched: what the GPU does is measured
         start.record()
         work()
         end.record()
@@ -227,29 +227,29 @@ TRIED: dict[str, tuple[str, torch.dtype, tuple[str, ...], tuple[tuple[int | None
         (
             (16, 128, 4, 2, 128),
             (16, 128, 4, 1, 128),
-            (16, 128, 4, 2, None),
             (16, 64, 2, 2, 128),
             (16, 256, 8, 2, 128),
-            (32, 128, 8, 1, 128),
+            (16, 512, 16, 2, 128),
+            (16, 256, 8, 2, 112),
         ),
     ),
     "EXACT": (
         "forward",
         torch.float32,
         ONE,
-        ((16, 64, 2, 2, 168), (16, 64, 2, 2, None), (16, 32, 2, 2, 128), (16, 128, 4, 1, None)),
+        ((16, 64, 2, 2, None), (16, 64, 2, 1, None), (16, 64, 2, 2, 168), (16, 128, 4, 1, None)),
     ),
     "BACKWARD": (
         "both",
         torch.bfloat16,
         ALL,
         (
-            (16, 64, 2, 2, 168, 32, None, 8),
-            (16, 64, 2, 2, 168, 16, 128, 8),
-            (16, 64, 2, 2, 168, 32, 168, 8),
-            (16, 64, 2, 1, 128, 16, 128, 8),
-            (16, 128, 4, 1, None, 16, 128, 4),
-            (32, 64, 4, 1, 128, 32, 200, 4),
+            (16, 64, 2, 1, 128, 32, None, 8),
+            (16, 64, 2, 1, 128, 32, 240, 8),
+            (16, 64, 2, 1, 128, 16, None, 8),
+            (16, 64, 2, 1, 128, 32, None, 4),
+            (16, 128, 4, 1, 128, 32, None, 8),
+            (32, 64, 4, 1, 128, 32, None, 8),
         ),
     ),
 }

@@ -364,17 +364,41 @@ def small(device: str) -> Any:
     return build(chosen, Sizes(8000, 8000, begin=1, end=2, shared=True)).to(device)
 
 
+def cost(work: Callable[[], None], device: str) -> float:
+    """Seconds of a call: on a processor its time in all threads, which others' work does not change."""
+    from regard.measure import timed
+
+    if device != "cpu":
+        return timed({"": work}, device, rounds=5, warmup=0, seconds=20)[""].median
+    began = time.process_time()
+    for _ in range(3):
+        work()
+    return (time.process_time() - began) / 3
+
+
+def held(name: str, peak: int, device: str) -> dict[str, Any]:
+    """A processor's memory is not given back between rows, and would say nothing."""
+    from regard.measure import Bytes
+
+    return {} if device == "cpu" else {name: Bytes(peak)}
+
+
+def title(name: str, device: str) -> str:
+    return f"{name}, {device}" + (" (processor time)" if device == "cpu" else "")
+
+
 def length(device: str, tell: Callable[[Any], None]) -> None:
-    """The same 4,096 tokens in ever longer rows: attention grows with the length, the rest does not."""
+    """The same tokens in ever longer rows: attention grows with the length, the rest does not."""
     import torch
 
-    from regard.measure import Bytes, Memory, Ratio, Seconds, Table, timed
+    from regard.measure import Memory, Ratio, Seconds, Table
     from regard.tasks.task import summed_loss
 
     model, rows, base = small(device), [], None
+    tokens = 1024 if device == "cpu" else 4096
     try:
-        for size in (32, 64, 128, 256, 512, 1024, 2048, 4096):
-            ids = torch.randint(3, 8000, (4096 // size, size), device=device)
+        for size in (32 << power for power in range((tokens // 32).bit_length())):
+            ids = torch.randint(3, 8000, (tokens // size, size), device=device)
 
             def step(ids: torch.Tensor = ids) -> None:
                 model.zero_grad(set_to_none=True)
@@ -383,7 +407,7 @@ def length(device: str, tell: Callable[[Any], None]) -> None:
             step()
             with Memory(device) as memory:
                 step()
-            taken = timed({"step": step}, device, rounds=5, warmup=0, seconds=20)["step"].median
+            taken = cost(step, device)
             base = base or taken
             rows.append(
                 {
@@ -391,11 +415,11 @@ def length(device: str, tell: Callable[[Any], None]) -> None:
                     "rows": len(ids),
                     "step": Seconds(taken),
                     "times the first": Ratio(taken / base),
-                    "memory": Bytes(memory.peak),
+                    **held("memory", memory.peak, device),
                 }
             )
     finally:  # what was measured is told, whatever came after
-        tell(Table(f"A training step on 4,096 tokens, {device}", rows))
+        tell(Table(title(f"A training step on {tokens:,} tokens", device), rows))
 
 
 def beam(device: str, tell: Callable[[Any], None]) -> None:
@@ -403,7 +427,7 @@ def beam(device: str, tell: Callable[[Any], None]) -> None:
     import torch
 
     from regard.decode import DecodeSettings, search
-    from regard.measure import Bytes, Memory, Ratio, Seconds, Table, timed
+    from regard.measure import Memory, Ratio, Seconds, Table
 
     model, rows, base = small(device).eval(), [], None
     ids = torch.randint(3, 8000, (16, 24), device=device)
@@ -419,9 +443,7 @@ def beam(device: str, tell: Callable[[Any], None]) -> None:
                 work()
                 with Memory(device) as memory:
                     work()
-                taken = timed({"search": work}, device, rounds=5, warmup=0, seconds=20)[
-                    "search"
-                ].median
+                taken = cost(work, device)
                 base = base or taken
                 rows.append(
                     {
@@ -429,11 +451,11 @@ def beam(device: str, tell: Callable[[Any], None]) -> None:
                         "search": Seconds(taken),
                         "times greedy": Ratio(taken / base),
                         "times a beam": Ratio(taken / base / width),
-                        "memory": Bytes(memory.peak),
+                        **held("memory", memory.peak, device),
                     }
                 )
     finally:  # what was measured is told, whatever came after
-        tell(Table(f"Decoding 16 sentences to 32 symbols, {device}", rows))
+        tell(Table(title("Decoding 16 sentences to 32 symbols", device), rows))
 
 
 def batch(device: str, tell: Callable[[Any], None]) -> None:
@@ -441,13 +463,13 @@ def batch(device: str, tell: Callable[[Any], None]) -> None:
     import torch
 
     from regard.decode import DecodeSettings, search
-    from regard.measure import Bytes, Memory, Seconds, Table, timed
+    from regard.measure import Memory, Seconds, Table
     from regard.tasks.task import summed_loss
 
     model, rows = small(device), []
     chosen = DecodeSettings(beam=4, min_length=32, max_length=32)
     try:
-        for size in (1, 8, 32, 128):
+        for size in (1, 8, 32) if device == "cpu" else (1, 8, 32, 128, 512):
             ids = torch.randint(3, 8000, (size, 32), device=device)
 
             def train(ids: torch.Tensor = ids) -> None:
@@ -464,15 +486,15 @@ def batch(device: str, tell: Callable[[Any], None]) -> None:
                 work()
                 with Memory(device) as memory:
                     work()
-                taken = timed({name: work}, device, rounds=5, warmup=0, seconds=20)[name].median
+                taken = cost(work, device)
                 row |= {
                     name: Seconds(taken),
                     f"{name} symbols/s": 32 * size / taken,
-                    f"{name} memory": Bytes(memory.peak),
+                    **held(f"{name} memory", memory.peak, device),
                 }
             rows.append(row)
     finally:  # what was measured is told, whatever came after
-        tell(Table(f"Rows at a time, {device}", rows))
+        tell(Table(title("Rows at a time", device), rows))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import torch
@@ -29,9 +29,11 @@ class Blocks:
     registers: int | None = None  # at most, for each thread: fewer leave room for more programs
 
 
-FORWARD = Blocks(queries=16, keys=128, warps=4, unroll=2, registers=128)
-EXACT = Blocks(queries=16, keys=64, warps=2, unroll=2, registers=168)  # forward, in float32
-BACKWARD = Blocks(queries=16, keys=64, warps=2, unroll=2, registers=168, fill=8)
+# The fastest on an H200, by `bench/additive.py --tune`.
+FORWARD = Blocks(queries=16, keys=256, warps=8, unroll=2, registers=128)
+SHORT = replace(FORWARD, keys=128, warps=4)  # where a larger block would be half empty
+EXACT = Blocks(queries=16, keys=64, warps=2, unroll=2)  # forward, in float32
+BACKWARD = Blocks(queries=16, keys=64, warps=2, registers=128, fill=8)
 
 
 def rounded(number: int, step: int) -> int:
@@ -49,7 +51,9 @@ def forward(
 ) -> tuple[Tensor, Tensor]:
     """The context, and the log2 of what each row's softmax divided by."""
     weight = weight.contiguous()
-    blocks = EXACT if value.dtype == torch.float32 else FORWARD
+    blocks = FORWARD if key.shape[2] >= 2 * FORWARD.keys else SHORT
+    if value.dtype == torch.float32:
+        blocks = EXACT
     asking, offered = _Side.of(query, blocks.queries), _Side.of(key, blocks.keys)
     context = value.new_empty(*query.shape[:3], value.shape[-1])
     normaliser = asking.level.new_empty(query.shape[:3])
