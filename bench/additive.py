@@ -12,8 +12,10 @@ with them: a minute more.
 from __future__ import annotations
 
 import argparse
+import cProfile
 import json
 import math
+import pstats
 import statistics
 import time
 import traceback
@@ -311,6 +313,22 @@ def programs(work: Work) -> dict[str, float]:
     return {name: round(time, 1) for name, time in order if time > 0}
 
 
+def host(work: Work) -> list[str]:
+    """Where Python's time goes in twenty calls that nobody waits for, the longest first."""
+    work()
+    profile = cProfile.Profile()
+    profile.enable()
+    for _ in range(20):
+        work()
+    profile.disable()
+    torch.cuda.synchronize()
+    rows = sorted(pstats.Stats(profile).stats.items(), key=lambda item: -item[1][2])[:20]
+    return [
+        f"{1e6 * own / 20:7.1f} us {calls / 20:6.1f} x  {Path(file).name}:{line} {name}"
+        for (file, line, name), (_, calls, own, _, _) in rows
+    ]
+
+
 def tune(keep: Callable[[str, Any], None], floor: float | None) -> None:
     """Try blocks and warps for the fused programs, and go on with the fastest, which is printed."""
     from regard.attention.kernels import additive_launch as launch
@@ -338,6 +356,9 @@ def tune(keep: Callable[[str, Any], None], floor: float | None) -> None:
         if "failed" not in found[0]:
             setattr(launch, name, replace(getattr(launch, name), **found[0]["blocks"]))
         print(f"best: {name} = {getattr(launch, name)}", flush=True)
+    spent = host(works(additive, 1024, torch.bfloat16, "cuda")[1])
+    print("Python's time in a call, forward and back:", *spent, sep="\n  ", flush=True)
+    keep("host", spent)
 
 
 def main() -> None:
