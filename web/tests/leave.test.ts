@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { csv, neutral } from "../src/pure/csv";
 import { matrixOf } from "../src/pure/matrix";
-import { escaped, framed, svgOf } from "../src/pure/drawing";
+import { escaped, fitting, framed, svgOf, wide } from "../src/pure/drawing";
 import { heatDrawing } from "../src/pure/heat";
 import { standalone } from "../src/pure/standalone";
 import { quoted, tracePython } from "../src/state/python";
@@ -19,6 +19,15 @@ describe("a table that leaves", () => {
     expect(csv([['say "a,b"', "x\ny"]])).toBe('"say ""a,b""","x\ny"\r\n');
     expect(csv([["=1", Number.NEGATIVE_INFINITY]])).toBe('"\'=1",\r\n');
   });
+});
+
+it("as much of a text as there is room for", () => {
+  expect(fitting("cat", 17, 60)).toBe("cat");
+  const long = "unbelievably-long ".repeat(4);
+  const cut = fitting(long, 17, 120);
+  expect(cut.endsWith("…")).toBe(true);
+  expect(wide(cut, 17)).toBeLessThan(130);
+  expect(fitting("👨‍👩‍👧 family of three", 17, 1).endsWith("…")).toBe(true);
 });
 
 describe("a drawing that leaves", () => {

@@ -115,6 +115,15 @@ export function wide(text: string, size: number): number {
   return ems * size;
 }
 
+/** As much of a text as there is room for. */
+export function fitting(text: string, size: number, room: number): string {
+  const whole = wide(text, size);
+  if (whole <= room) return text;
+  const letters = [...text];
+  const kept = Math.max(1, Math.floor((letters.length * room) / whole) - 1);
+  return `${letters.slice(0, kept).join("")}…`;
+}
+
 /** A text in lines that are at most so wide. */
 export function wrapped(text: string, width: number, size: number): string[] {
   return text.split("\n").flatMap((whole) => {
