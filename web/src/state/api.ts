@@ -261,7 +261,7 @@ export interface Question {
 }
 
 /** A trace never changes: going back and forth between views fetches and decodes nothing twice. */
-const matrices = new Recent<Matrix>(12_000_000); // cells, four bytes each
+const matrices = new Recent<Matrix>(12_000_000); // cells: a byte each, four more once unpacked
 
 export const api = {
   about: (signal: AbortSignal) => json<About>("api/about", { signal }),

@@ -103,7 +103,8 @@ class Studio {
       const { example, parameters = 0 } = this.run ?? {};
       if (!example || !parameters) return;
       const { text, row, column, prefix } = untrack(() => this.selection);
-      if (text !== "" && text !== offered) return;
+      const isTyping = untrack(() => this.typed) !== text;
+      if (isTyping || (text !== "" && text !== offered)) return;
       offered = example;
       if (text === example) return;
       this.typed = example;

@@ -1,0 +1,78 @@
+import { flushSync } from "svelte";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { START } from "../src/pure/selection";
+import type { About, RunCard } from "../src/state/api";
+import { studio } from "../src/state/studio.svelte";
+
+const card = (name: string, more: Partial<RunCard> = {}): RunCard => ({
+  name,
+  task: "translate",
+  parameters: 1,
+  summary: "",
+  example: `${name} says`,
+  place: name,
+  live: false,
+  ...more,
+});
+let about: About;
+let close: () => void;
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  flushSync();
+}
+
+async function open(runs: readonly RunCard[], hash = ""): Promise<void> {
+  about = { version: "", runs, toys: [], demo: { state: "absent", run: "demo", message: "" } };
+  location.hash = hash;
+  close = $effect.root(() => studio.open());
+  flushSync();
+  await settle();
+}
+
+beforeEach(() => {
+  studio.selection = START;
+  vi.stubGlobal("matchMedia", () => ({ matches: true, addEventListener: () => undefined }));
+  vi.stubGlobal("fetch", async (path: string) => ({
+    ok: path === "api/about",
+    status: path === "api/about" ? 200 : 503,
+    json: async () => (path === "api/about" ? about : { what: "later" }),
+  }));
+});
+afterEach(() => {
+  close();
+  location.hash = "";
+  vi.unstubAllGlobals();
+});
+
+it("begins with the example of the first run", async () => {
+  await open([card("a"), card("b")]);
+  expect([studio.selection.text, studio.typed]).toEqual(["a says", "a says"]);
+  studio.select({ run: "b" });
+  flushSync();
+  expect(studio.selection.text).toBe("b says");
+});
+
+it("keeps what a link asks for, and the step it points at", async () => {
+  await open([card("a")], "#text=mine&row=3");
+  expect([studio.selection.text, studio.selection.row]).toEqual(["mine", 3]);
+  studio.select({ run: "b" });
+  flushSync();
+  expect(studio.selection.text).toBe("mine");
+});
+
+it("keeps the step of a link that names no text", async () => {
+  await open([card("a")], "#row=3");
+  expect([studio.selection.text, studio.selection.row]).toEqual(["a says", 3]);
+});
+
+it("asks nothing of a run that has no model yet, nor over what is being typed", async () => {
+  await open([card("a", { parameters: 0 })]);
+  expect(studio.selection.text).toBe("");
+  studio.typed = "my own";
+  about = { ...about, runs: [card("a")] };
+  studio.about.retry();
+  flushSync();
+  await settle();
+  expect([studio.selection.text, studio.typed]).toEqual(["", "my own"]);
+});
