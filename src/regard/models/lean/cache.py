@@ -17,6 +17,7 @@ from torch import Tensor
 
 ROOM = 16  # symbols that there is always room for
 PROMISED = 128
+ALIVE = 0.9  # where more than this share of entries is descended from, dropping the others is not worth it
 # Added to the score of what may not be seen; where all is hidden, all is alike, not NaN.
 HIDDEN = -1e30
 
@@ -34,6 +35,7 @@ class Entries:
     layers: tuple[Layer, ...]
     sight: Float[Tensor, "rows slots room"] | None = None
     filled: int = 0
+    limit: int | None = None  # with more than this, entries are dropped; at first, all the room
 
     @classmethod
     def none(
@@ -63,7 +65,8 @@ class Entries:
 
     def extended(self) -> Entries:
         """With the next symbol of each slot, which alone sees it; its keys and values are to be written."""
-        entries = self if self.filled + self.slots <= self.room else self._with_room()
+        most = self.room if self.limit is None else self.limit
+        entries = self if self.filled + self.slots <= most else self._with_room()
         before, after = entries.filled, entries.filled + entries.slots
         if entries.sight is not None:
             new = entries.sight[:, :, before:after].fill_(HIDDEN)
@@ -76,15 +79,19 @@ class Entries:
         """These rows (or all), whose slots continue these hypotheses, counted over all rows."""
         layers, count = self.layers, self.layers[0].shape[1]
         if rows is not None:
-            layers = tuple(layer.index_select(1, rows) for layer in layers)
+            written = [layer[:, :, :, : self.filled].index_select(1, rows) for layer in layers]
+            layers = tuple(_copied(layer, self.room) for layer in written)
             count = len(rows)
         if self.sight is None and len(hypotheses) == count:
             return replace(self, layers=layers)
-        sight = self.sight
+        sight, limit = self.sight, self.limit
         if sight is None:
-            sight = torch.zeros(self.layers[0].shape[1], 1, self.room)
+            slots = len(hypotheses) // max(1, count)
+            limit, room = self.filled + ROOM * slots, self.room * slots
+            layers = tuple(_copied(layer[:, :, :, : self.filled], room) for layer in layers)
+            sight = torch.zeros(self.layers[0].shape[1], 1, room)
         chosen = sight.flatten(0, 1).index_select(0, hypotheses).unflatten(0, (count, -1))
-        return replace(self, layers=layers, sight=chosen)
+        return replace(self, layers=layers, sight=chosen, limit=limit)
 
     def _with_room(self) -> Entries:
         """With room for more: where that is enough by dropping what no hypothesis descends from, in place."""
@@ -94,11 +101,15 @@ class Entries:
             return replace(self, layers=layers)
         alive = (self.sight[:, :, : self.filled] == 0).any(1)
         count = int(alive.sum(1).max())
+        limit = count + max(ROOM // 2 * self.slots, count // 4)
+        room = max(self.room, limit)
+        if count > ALIVE * self.filled and self.filled + self.slots <= min(limit, self.room):
+            return replace(self, limit=min(limit, self.room))
         order = alive.int().argsort(dim=1, descending=True, stable=True)[:, :count]
-        room = max(self.room, count + max(ROOM // 2 * self.slots, count // 4))
         sight = self.sight.new_empty(*self.sight.shape[:2], room)
         sight[:, :, :count] = self.sight.gather(2, order.unsqueeze(1).expand(-1, self.slots, -1))
-        return Entries(tuple(_pruned(layer, order, room) for layer in self.layers), sight, count)
+        layers = tuple(_pruned(layer, order, room) for layer in self.layers)
+        return Entries(layers, sight, count, limit)
 
 
 def widened(layer: Layer, scratch: Tensor | None) -> tuple[Tensor, Tensor]:
