@@ -102,6 +102,13 @@ def test_the_programs_keep_to_the_formula(dtype, size, name):
         assert all((gradient[2] == 0).all() for gradient in gradients[:3])
 
 
+@pytest.mark.parametrize("name", ["none", "padding", "causal&window"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+def test_many_keys_are_taken_in_larger_blocks(dtype, name):
+    torch.manual_seed(7)
+    agree(twins(5, dtype), draw(19, 601, dtype), make_mask(name, 601), first=500)
+
+
 @pytest.mark.parametrize("neurons", [1, 2, 3, 64, 67, 131])
 def test_any_number_of_neurons(neurons):
     torch.manual_seed(7)

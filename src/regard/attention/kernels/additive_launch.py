@@ -31,7 +31,7 @@ class Blocks:
 
 # The fastest on an H200, by `bench/additive.py --tune`.
 FORWARD = Blocks(queries=16, keys=256, warps=8, unroll=2, registers=128)
-SHORT = replace(FORWARD, keys=128, warps=4)  # where a larger block would be half empty
+SHORT = replace(FORWARD, keys=128, warps=4)  # where larger blocks would be emptier
 EXACT = Blocks(queries=16, keys=64, warps=2, unroll=2)  # forward, in float32
 BACKWARD = Blocks(queries=16, keys=64, warps=2, registers=128, fill=8)
 
@@ -50,10 +50,7 @@ def forward(
     band: list[int],
 ) -> tuple[Tensor, Tensor]:
     """The context, and the log2 of what each row's softmax divided by."""
-    weight = weight.contiguous()
-    blocks = FORWARD if key.shape[2] >= 2 * FORWARD.keys else SHORT
-    if value.dtype == torch.float32:
-        blocks = EXACT
+    weight, blocks = weight.contiguous(), _forward_blocks(value, band)
     asking, offered = _Side.of(query, blocks.queries), _Side.of(key, blocks.keys)
     context = value.new_empty(*query.shape[:3], value.shape[-1])
     normaliser = asking.level.new_empty(query.shape[:3])
@@ -148,6 +145,14 @@ def backward(
         read.sum(0).to(value.dtype),
         shared.to(weight.dtype),
     )
+
+
+def _forward_blocks(value: Tensor, band: list[int]) -> Blocks:
+    if value.dtype == torch.float32:
+        return EXACT
+    keys = value.shape[2]
+    sees_all = min(band[1:]) >= keys
+    return FORWARD if sees_all and keys >= 2 * FORWARD.keys else SHORT
 
 
 def _splits(blocks: Blocks, ready: int, device: torch.device) -> int:
