@@ -91,18 +91,27 @@ class Reading:
 
 def attend(
     query: Float[Tensor, "rows heads query width"],
-    key: Float[Tensor, "rows heads key width"],
-    value: Float[Tensor, "rows heads key value_width"],
+    layer: Float[Tensor, "two rows heads key width"],
     sight: Tensor | None,
-) -> Float[Tensor, "rows heads query value_width"]:
-    """softmax(q k^T + sight) v; queries are scaled already."""
-    if len(query) * query.shape[2] < FEW and key.shape[-1] == value.shape[-1]:
-        return F.scaled_dot_product_attention(query, key, value, sight, scale=1.0)
+    scratch: Tensor | None = None,
+) -> Float[Tensor, "rows heads query width"]:
+    """softmax(q k^T + sight) v; queries are scaled already.
+
+    Keys, then values, that are kept in fewer bytes become floats on the scratch pad.
+    """
+    key, value = layer
     rows, heads, queries, width = query.shape
-    scores = torch.bmm(
-        query.reshape(rows * heads, queries, width), key.flatten(0, 1).transpose(1, 2)
-    ).view(rows, heads, queries, -1)
+    if rows * queries < FEW:
+        key, value = key.to(query.dtype), value.to(query.dtype)
+        return F.scaled_dot_product_attention(query, key, value, sight, scale=1.0)
+    flat = query.reshape(rows * heads, queries, width)
+    scores = torch.bmm(flat, _floats(key, scratch).flatten(0, 1).transpose(1, 2))
+    scores = scores.view(rows, heads, queries, -1)
     if sight is not None:
         scores = scores.add_(sight)
-    weights = torch.softmax(scores, -1)
-    return torch.bmm(weights.flatten(0, 1), value.flatten(0, 1)).view(rows, heads, queries, -1)
+    weights = torch.softmax(scores, -1).flatten(0, 1)
+    return torch.bmm(weights, _floats(value, scratch).flatten(0, 1)).view(query.shape)
+
+
+def _floats(kept: Tensor, scratch: Tensor | None) -> Tensor:
+    return kept if scratch is None else scratch[: kept.numel()].view(kept.shape).copy_(kept)

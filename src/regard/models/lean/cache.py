@@ -112,14 +112,6 @@ class Entries:
         return Entries(layers, sight, count, limit)
 
 
-def widened(layer: Layer, scratch: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Keys and values to multiply with: where they are kept in fewer bytes, as floats on the scratch pad."""
-    if scratch is None:
-        return layer[0], layer[1]
-    floats = scratch[: layer.numel()].view(layer.shape).copy_(layer)
-    return floats[0], floats[1]
-
-
 def _pruned(layer: Layer, order: Int[Tensor, "rows count"], room: int) -> Layer:
     two, rows, heads, before, width = layer.shape
     first = torch.arange(0, two * rows * heads * before, before).view(two, rows, heads, 1)

@@ -14,7 +14,7 @@ from torch import Tensor
 from regard.models.decoder import Decoder, Inputs, Logits, Selectable
 from regard.models.encoder import Encoded
 from regard.models.lean.block import Feed, Norm, Reading, attend
-from regard.models.lean.cache import Entries, Layer, widened
+from regard.models.lean.cache import Entries, Layer
 from regard.models.lean.encoder import Table, anchor, hidden
 from regard.models.lean.product import Product
 
@@ -41,7 +41,7 @@ class LeanState(Selectable):
         """With room for the next symbol of each hypothesis."""
         said, scratch = self.said.extended(), self.scratch
         if said.layers[0].dtype != torch.float32:
-            needed = max(layer.numel() for layer in (*said.layers, *self.sources))
+            needed = max(layer[0].numel() for layer in (*said.layers, *self.sources))
             if scratch is None or len(scratch) < needed:
                 scratch = torch.empty(needed)
         return replace(self, said=said, scratch=scratch)
@@ -175,7 +175,7 @@ def _say(reading: Reading, states: Rows, state: LeanState, number: int) -> Rows:
     new[0].copy_(key)
     new[1].copy_(value)
     sight = None if said.sight is None else said.sight[:, None, :, :filled]
-    context = attend(query, *widened(layer[:, :, :, :filled], state.scratch), sight)
+    context = attend(query, layer[:, :, :, :filled], sight, state.scratch)
     return reading.close(context.transpose(1, 2).reshape(len(states), -1), states)
 
 
@@ -183,5 +183,5 @@ def _look_up(reading: Reading, states: Rows, state: LeanState, number: int) -> R
     """Cross-attention: all slots of a row read the one view of its source."""
     query = reading.into(reading.residual.open(states))
     query = query.view(state.rows, -1, reading.heads, reading.width).transpose(1, 2)
-    context = attend(query, *widened(state.sources[number], state.scratch), state.sight)
+    context = attend(query, state.sources[number], state.sight, state.scratch)
     return reading.close(context.transpose(1, 2).reshape(len(states), -1), states)
