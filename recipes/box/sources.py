@@ -21,7 +21,7 @@ class Source:
 
 SOFTWARE = ("gettext", "msdotnet", "msdyn", "msgraph", "msm365", "mssmb", "mswin32", "pydocs")
 EVERYDAY = ("tatoeba",)
-# What is said more than once: there is little of it, and it is what people ask for. News and encyclopedia least of all.
+# What is said more than once: there is little of it, and it is what people ask for.
 TIMES = {"tatoeba": 2, "awsnpm": 3, "ntrex": 4, "flores-dev": 4}
 
 _MICROSOFT = Source("software documentation", "CC BY 4.0", True)

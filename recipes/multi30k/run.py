@@ -102,7 +102,7 @@ def rnn(cell, score, looks="after", feeding="true", layers=1, both="true"):
     )
 
 
-# The same network, asked twice with other dropout and made to agree with itself (Liang 2021); on a GPU, packed and recorded.
+# The same network, asked twice and made to agree with itself (Liang 2021); on a GPU, packed and recorded.
 AGREE = TINY
 for old, new in {
     "dropout = 0.3\nactivation_dropout = 0.3": "dropout = 0.2",
