@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -46,6 +47,8 @@ def main(
 
 def run() -> None:
     """The entry point: every way a command can end becomes an exit code."""
+    # Before torch is there: threads that spin while they wait take the processor from those that work.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     sys.exit(status(sys.argv[1:]))
 
 
