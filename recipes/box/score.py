@@ -44,6 +44,13 @@ def tests(data: Path, clean: Path | None) -> Iterator[TestSet]:
             yield TestSet("software", short, [row[0] for row in rows], [row[1] for row in rows])
 
 
+def watched(clean: Path) -> Iterator[TestSet]:
+    """What was watched while training: to choose by, so that no test set is."""
+    for short, _ in CODES.values():
+        rows = [row.split("\t") for row in lines(clean / f"{short}.valid.tsv")]
+        yield TestSet("validation", short, [row[0] for row in rows], [row[1] for row in rows])
+
+
 def beside(name: str, language: str, stem: Path, english: str, foreign: str) -> Iterator[TestSet]:
     paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in (english, foreign)]
     if all(path.is_file() for path in paths):
@@ -60,7 +67,11 @@ def load(options: argparse.Namespace):
     from regard.run.predictor import Predictor
 
     predictor = Predictor.load(
-        options.run, options.device, precision=options.precision, batch_tokens=options.tokens
+        options.run,
+        options.device,
+        precision=options.precision,
+        batch_tokens=options.tokens,
+        weights=options.form,
     )
     if options.weights != "float32":
         state = widened(narrowed(predictor.model.state_dict(), options.weights))
@@ -108,7 +119,9 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--clean", type=Path, help="what clean.py wrote")
     parser.add_argument("--weights", default="float32", choices=("float32", "float16", "int8"))
+    parser.add_argument("--form", default="stored", help="what a CPU multiplies: int8, float32")
     parser.add_argument("--precision", default="float32")
+    parser.add_argument("--validation", action="store_true", help="CLEAN's validation set alone")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--tokens", type=int, default=16384, help="of a batch")
     parser.add_argument("--beam", type=int)
@@ -122,7 +135,8 @@ def main() -> None:
         options.texts.mkdir(parents=True, exist_ok=True)
     predictor = load(options)
     rows: list[dict] = []
-    for test in tests(options.data, options.clean):
+    chosen = watched(options.clean) if options.validation else tests(options.data, options.clean)
+    for test in chosen:
         if options.only and test.name not in options.only:
             continue
         try:
