@@ -52,7 +52,7 @@ class TestExam:
     def test_else_what_was_held_out(self, files):
         exam = Exam.of(settings(train=[str(files / "train.en"), str(files / "train.de")]))
         assert exam.name == "held-out examples"
-        assert 0 < len(exam.examples) < 20
+        assert 0 < len(exam.examples) <= 20  # a tenth of a small corpus
 
     def test_files_are_read_as_the_task_wants_them(self, tmp_path):
         path = tmp_path / "test.tsv"
