@@ -281,16 +281,23 @@ def test_what_waits_for_the_device_is_not_recorded(scene):
     assert told == ["steps are not recorded: a part of the model waits for the device"]
 
 
-def test_a_recording_that_finds_no_memory_is_done_without(scene):
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory"), "there is no memory for a recording"),
+        (RuntimeError("operation not permitted"), "the device would not record one"),
+    ],
+)
+def test_a_recording_that_cannot_be_made_is_done_without(scene, fault, why):
     recordings, turns, told = scene
 
-    def full(_work):
-        raise torch.OutOfMemoryError("CUDA out of memory")
+    def record(_work):
+        raise fault
 
-    recordings.recorder.record = full
+    recordings.recorder.record = record
     taken = [recordings.take(step, next(turns)) for step in range(REHEARSALS + 2)]
     assert [one is None for one in taken] == [False] * REHEARSALS + [True] * 2
-    assert told == ["steps are not recorded: there is no memory for a recording"]
+    assert told == [f"steps are not recorded: {why}"]
 
 
 def test_a_packed_step_that_finds_no_memory_is_an_error_as_ever(scene):

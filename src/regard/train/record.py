@@ -62,6 +62,10 @@ class WaitingError(Exception):
     """The work waits for the device somewhere, which a recording cannot."""
 
 
+class UnrecordableError(Exception):
+    """The work can be done, and not recorded."""
+
+
 @final
 class Graphs(Recorder):
     """CUDA graphs, which share their memory."""
@@ -189,6 +193,8 @@ class Recordings:
             return update.later(self._taken(step, stage, self.recorder))
         except WaitingError as fault:
             self._give_up("a part of the model waits for the device", fault)
+        except UnrecordableError as fault:
+            self._give_up("the device would not record one", fault)
         except (torch.OutOfMemoryError, MemoryError, RuntimeError) as fault:
             if not is_out_of_memory(fault):
                 fault.add_note("train.record = false takes steps without recording them")
@@ -204,8 +210,7 @@ class Recordings:
         if stage.steps > REHEARSALS and stage.play is None:
             # A table that is replaced by a longer one is still read by what was recorded before.
             stage.read = (*self._parameters, *self.learned.model.buffers())
-            with _capturable(self.learned.optimiser):
-                stage.play = recorder.record(work)
+            stage.play = self._recorded(work, recorder)
             self.stepper.learner.zero_grad(set_to_none=True)
         self.stepper.draw(step)
         if stage.play is None:
@@ -213,6 +218,15 @@ class Recordings:
         found = stage.play()
         update.changed(self.learned.optimiser)
         return found
+
+    def _recorded(self, work: Work, recorder: Recorder) -> Work:
+        try:
+            with _capturable(self.learned.optimiser):
+                return recorder.record(work)
+        except RuntimeError as fault:  # nothing was done yet: the step can still be taken as usual
+            if is_out_of_memory(fault):
+                raise
+            raise UnrecordableError from fault
 
     def _work(self, stage: _Stage) -> Numbers:
         """All that the device does in a step."""
