@@ -10,7 +10,8 @@ def test_a_block_that_came_and_went_is_seen():
         assert memory.before > 0
     with Memory() as empty:
         pass
-    with Memory() as held:  # twice the first: an allocator may have kept that one, and give it again
+    # Twice the first: an allocator may have kept that one, and give it again.
+    with Memory() as held:
         block = torch.ones(1 << 25)
     assert held.peak >= 1 << 25
     assert empty.peak < held.peak
