@@ -68,6 +68,15 @@ def test_progress_is_shown_unless_somebody_listens(tmp_path, capsys):
     assert capsys.readouterr().err
 
 
+@pytest.fixture
+def _heard():
+    """A shell may start the tests with Ctrl-C ignored, as it does with what runs in its background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_heard")
 def test_a_stop_is_passed_on(tmp_path):
     class Impatient(regard.train.Listener):
         def stepped(self, report):

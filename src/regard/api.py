@@ -53,6 +53,7 @@ def train(
     out: Name | None = None,
     preset: str | None = None,
     config: Name | None = None,
+    start_from: Name | None = None,
     toy: str | None = None,
     valid: Sequence[Name] = (),
     task: str | None = None,
@@ -62,6 +63,7 @@ def train(
 ) -> Predictor:
     """Train on files (or on a toy), or go on with the run in `out`; the trained model.
 
+    With `start_from`, begin with the vocabulary and weights of that run or model in the box.
     `settings` are single ones by their path, `{"train.steps": 500}`, or a tree of them. Progress is shown
     unless a `listener` hears it: `regard.train.Listener()` keeps silent. A stop asked for by a signal is
     passed on when the run is safe on disk.
@@ -73,6 +75,7 @@ def train(
         None if out is None else Path(out),
         name=preset,
         config=None if config is None else Path(config),
+        start=None if start_from is None else str(start_from),
         toy=toy,
         valid=[Path(file) for file in valid],
         task=task,

@@ -27,6 +27,18 @@ def test_the_folder_alone_goes_on(run, tell):
     assert [e["step"] for e in Run.open(run).recorded("metrics") if e["kind"] == "valid"] == [2, 3]
 
 
+def test_another_run_starts_from_this_one(run, tmp_path, tell):
+    code, *_ = tell(
+        *("train", "--toy", "copy", "--start-from", run, "--out", tmp_path / "next"),
+        *("--set", "train.steps=1", "--set", "data.examples=64"),
+    )
+    begun = Run.open(tmp_path / "next")
+    assert code == 0
+    assert begun.settings.start == str(run.resolve())
+    assert begun.task.to_dict() == Run.open(run).task.to_dict()
+    assert f"| started from | {run.name} |" in (begun.folder / "README.md").read_text()
+
+
 def test_a_finished_run_is_left_as_it_is(run, tell):
     before = (run / "model.safetensors").read_bytes()
     assert tell("train", run)[0] == 0

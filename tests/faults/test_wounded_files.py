@@ -20,8 +20,8 @@ from regard.inspect.trace import Trace
 from regard.presets import names, preset
 from regard.run import archive
 from regard.run.checkpoint import MANIFEST, Checkpoints
-from regard.run.folder import read_task
 from regard.run.settings import RunSettings
+from regard.run.task import read_task
 from tests.faults.wounds import survive, wounded_bytes, wounded_json, wounded_toml, wounded_tree
 from tests.inspect.kit import traced
 from tests.tasks.kit import task_of

@@ -9,7 +9,8 @@ import torch
 from regard.data.store import Store
 from regard.errors import DataError, ModelFileError
 from regard.run import files
-from regard.run.folder import PROBES, Run, read_task
+from regard.run.folder import PROBES, Run
+from regard.run.task import read_task
 from tests.train.kit import tiny
 
 

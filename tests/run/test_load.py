@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import MemoryLimitError, ModelFileError, RegardError
+from regard.models import ModelSettings, Sizes, build, count_parameters
 from regard.run import archive, device, load, weights
 from regard.run.folder import Run
 from regard.run.predictor import Predictor
@@ -258,3 +259,20 @@ def test_a_run_remembers_its_settings(folder):
     run = Run.open(folder("rnn"))
     assert run.settings.model.encoder.width == 12
     assert run.task.name == "translate"
+
+
+@pytest.mark.parametrize("promised", [False, True])
+def test_an_outline_has_all_shapes_and_memory_only_if_promised(tmp_path, promised):
+    side = {"kind": "transformer", "width": 128, "layers": 1, "heads": 2, "feedforward": 1024}
+    settings = ModelSettings.model_validate({"encoder": side, "reader": side})
+    sizes = Sizes(source=1009, target=1009, shared=True)
+    whole = build(settings, sizes)
+    path = tmp_path / "model.safetensors"
+    weights.write(path, whole.state_dict())
+    outlined, state = load.outline(path, settings, sizes, promised=promised)
+    shapes = {name: tensor.shape for name, tensor in whole.state_dict().items()}
+    assert {name: tensor.shape for name, tensor in outlined.state_dict().items()} == shapes
+    assert {name: tensor.shape for name, tensor in state.items()} == shapes
+    memory = {p.untyped_storage().data_ptr(): p.untyped_storage() for p in outlined.parameters()}
+    taken, full = sum(map(len, memory.values())), 4 * count_parameters(whole)
+    assert taken == full if promised else taken < full / 2

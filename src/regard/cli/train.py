@@ -28,6 +28,14 @@ def train(
         str | None, typer.Option("--preset", "-p", help="Ready-made settings; see `regard config`.")
     ] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file of settings.")] = None,
+    start_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Begin with the vocabulary and weights of an earlier run, or of a model in the box, "
+            "in small steps.",
+        ),
+    ] = None,
     toy: Annotated[str | None, typer.Option(help="Learn a built-in toy instead of files.")] = None,
     valid: Annotated[
         list[Path] | None,
@@ -53,6 +61,7 @@ def train(
 
     `regard train train.en train.de` learns to translate; a CoNLL file makes a tagger, a file of labelled
     lines a classifier. `regard train --toy reverse --preset bahdanau2015` needs no data at all.
+    `regard train mine.tsv --start-from translator` teaches a model in the box your words.
     """
     output.speak_json(as_json)
     from regard.run.resolve import place
@@ -65,6 +74,7 @@ def train(
         out,
         name=preset,
         config=config,
+        start=start_from,
         toy=toy,
         valid=valid or [],
         task=task,

@@ -3,7 +3,8 @@
 config.toml        what decides the run           metrics.jsonl   a line an event
 tokenizer.json     text <-> ids                   samples.jsonl   fixed sentences, with their attention
 model.safetensors  the weights to use             README.md       the model card
-data/              the corpus as ids              checkpoints/    to go on from
+data/              the corpus as ids, and         checkpoints/    to go on from
+                   where it starts from
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ from regard.data.store import Frames, Ids, Store
 from regard.data.tally import Tally
 from regard.errors import ModelFileError
 from regard.models import Model, build
-from regard.run import files, weights
+from regard.run import files, start, weights
 from regard.run.checkpoint import Checkpoints
 from regard.run.corpus import Corpus, Role, left_out, refuse_empty
-from regard.run.load import load, read_bounded, read_settings
+from regard.run.load import load, read_settings
 from regard.run.lock import Lock
 from regard.run.origin import begin_or_go_on
 from regard.run.settings import RunSettings
+from regard.run.task import read_task, write_task
 from regard.strict_json import loads
 from regard.tasks import TASKS, Task
 
 PROBES = 500  # validation examples kept as text, to predict and to look at
 SAMPLES = 4  # of which so many are shown at each evaluation
 CHUNK = 2_000  # examples encoded at once
-LONGEST_TOKENIZER = 1 << 28  # bytes
 
 Report = Callable[[str, int], None]  # (what is being done, how many are done)
 
@@ -71,6 +72,7 @@ class Run:
             files.sweep(unfinished)
         corpus = Corpus.of(settings.data, settings.task)
         begin_or_go_on(folder, settings, corpus.fingerprint, allow)
+        start.fetch(folder, settings)
         task = _task(folder, settings, corpus, report)
         run = cls(folder, settings, task)
         for role in ("train", "valid"):
@@ -106,8 +108,11 @@ class Run:
         return [(row["question"], row["answer"]) for row in rows]
 
     def build_model(self) -> Model:
-        """The untrained model: a function of the settings and the seed."""
+        """The model before its first step: by settings and seed, or the one that the run starts from."""
         torch.manual_seed(self.settings.seed)
+        if self.settings.start is not None:
+            path = start.weights_of(self.folder)
+            return load(path, self.settings.model, self.task.sizes, torch.device("cpu"))
         return build(self.settings.model, self.task.sizes)
 
     def load_model(self, device: str | torch.device = "cpu") -> Model:
@@ -193,25 +198,6 @@ class Run:
         files.write_atomic(path, text.encode())
 
 
-def read_task(path: Path, name: str) -> Task:
-    """The task and its vocabularies, from tokenizer.json."""
-    content = read_bounded(path, "tokenizer", LONGEST_TOKENIZER)
-    document = loads(content, max_bytes=LONGEST_TOKENIZER, where=str(path))
-    if not isinstance(document, dict) or document.get("format") != "regard-task":
-        raise ModelFileError("this is no tokenizer of ours", where=str(path))
-    parts = document.get("parts")
-    if document.get("task") != name or not isinstance(parts, dict):
-        raise ModelFileError(
-            f"the tokenizer belongs to task {document.get('task')!r}, not {name!r}", where=str(path)
-        )
-    if not all(isinstance(part, str) for part in parts.values()):
-        raise ModelFileError("each part of a tokenizer is a document", where=str(path))
-    try:
-        return TASKS[name].from_dict(parts)  # type: ignore[index]
-    except KeyError as fault:
-        raise ModelFileError(f"the tokenizer lacks its part {fault}", where=str(path)) from None
-
-
 def _task(folder: Path, settings: RunSettings, corpus: Corpus, report: Report) -> Task:
     path = folder / "tokenizer.json"
     if path.is_file():
@@ -221,8 +207,7 @@ def _task(folder: Path, settings: RunSettings, corpus: Corpus, report: Report) -
         settings.text,
         lambda done: report("learning the vocabulary", done),
     )
-    document = {"format": "regard-task", "task": settings.task, "parts": task.to_dict()}
-    files.write_atomic(path, json.dumps(document, ensure_ascii=False).encode())
+    write_task(path, task, settings.task)
     return task
 
 

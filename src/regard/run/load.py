@@ -95,15 +95,24 @@ def read_bounded(path: Path, kind: str, longest: int) -> bytes:
 
 def load(path: Path, settings: ModelSettings, sizes: Sizes, device: torch.device) -> Model:
     """The model that the settings describe, with the weights of this file."""
-    model, state = outline(path, settings, sizes, device)
+    model, state = outline(path, settings, sizes, device, promised=True)
     model.load_state_dict(widened(state, str(path)))
     return model.to(device).eval()
 
 
 def outline(
-    path: Path, settings: ModelSettings, sizes: Sizes, device: torch.device = _CPU
+    path: Path,
+    settings: ModelSettings,
+    sizes: Sizes,
+    device: torch.device = _CPU,
+    *,
+    promised: bool = False,
 ) -> tuple[Model, dict[str, Tensor]]:
-    """The model without its weights, and these as they are stored: they fit."""
+    """The model without its weights, and these as they are stored: they fit.
+
+    If `promised`, there is memory in the model to put them there. If not, none is left lying about: it would
+    be holes between what comes next.
+    """
     head = weights.read_header(path)
     _refuse_absurd(settings, head, path)
     model = _untouched(settings, sizes, path)
@@ -112,6 +121,9 @@ def outline(
     }
     weights.check_against(expected, widened(weights.outline(head), str(path)), str(path))
     _refuse_too_big(head, device, path)
+    if not promised:
+        for tensor in model.parameters():  # one number, seen from everywhere
+            tensor.data = tensor.new_zeros(1).expand(tensor.shape)
     found = weights.read(path)
     # Another file may have taken its place.
     after = {name: torch.empty_like(tensor, device="meta") for name, tensor in found.items()}

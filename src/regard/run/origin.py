@@ -15,7 +15,7 @@ from regard.errors import ResumeError, UsageError, nearest
 from regard.run import files
 from regard.run.settings import HARMLESS, RunSettings
 
-FIXED = ("task", "text", "data.toy", "data.examples", "data.on_bad_utf8")
+FIXED = ("task", "start", "text", "data.toy", "data.examples", "data.on_bad_utf8")
 MOST_SHOWN = 20  # changes told at once
 SHOWN = 12  # characters of a hash that tell it from another
 

@@ -11,13 +11,18 @@ from regard.data.toys import toy as toy_named
 from regard.errors import UsageError
 from regard.presets import DEFAULT_OF, preset
 from regard.run.corpus import Corpus
+from regard.run.load import folder_of, read_settings
 from regard.run.settings import DataSettings, RunSettings
+
+# A model that is trained already needs small steps, and few.
+GENTLE = {"steps": 1000, "rate": 2e-4, "schedule": "cosine", "warmup": 100}
 
 
 def resolve(
     *,
     name: str | None = None,
     config: Path | None = None,
+    start: str | None = None,
     toy: str | None = None,
     train: Sequence[Path] = (),
     valid: Sequence[Path] = (),
@@ -27,9 +32,14 @@ def resolve(
 ) -> RunSettings:
     """Each layer overrules the one before; what nobody says is the default of the settings themselves.
 
+    With `start` the lowest layer is what that model is, and small steps; a preset would be another model.
     `changes` are single settings as text (`train.steps=500`), `more` a tree of them.
     """
     given = {} if config is None else read_toml(config)
+    if start is not None:
+        if name is not None:
+            raise UsageError("a preset is a model of its own", where="--preset with --start-from")
+        given = merge(_started(start), given)
     data = _data(toy, train, valid)
     tree = merge(given, {"data": data} if data else {})
     if task is not None:
@@ -53,6 +63,7 @@ def place(
     *,
     name: str | None = None,
     config: Path | None = None,
+    start: str | None = None,
     toy: str | None = None,
     valid: Sequence[Path] = (),
     task: str | None = None,
@@ -61,7 +72,7 @@ def place(
 ) -> tuple[Path, RunSettings]:
     """A run's folder and settings: an earlier run goes on with its own, a new one is named after its data."""
     earlier = files[0] if len(files) == 1 and (files[0] / "config.toml").is_file() else None
-    plain = not (files or name or config or toy)
+    plain = not (files or name or config or toy or start)
     if earlier is None and plain and out is not None and (out / "config.toml").is_file():
         earlier = out
     if earlier is not None:
@@ -70,6 +81,7 @@ def place(
     settings = resolve(
         name=name,
         config=config,
+        start=start,
         toy=toy,
         train=files,
         valid=valid,
@@ -78,8 +90,17 @@ def place(
         more=more,
     )
     learned = settings.data.toy or next((Path(p).stem for p in settings.data.train), "nothing")
-    kind = name or (config.stem if config else settings.task)
+    kind = name or (config.stem if config else Path(start).stem if start else settings.task)
     return out or Path("runs") / f"{learned.split('.')[0]}-{kind}", settings
+
+
+def _started(start: str) -> dict[str, Any]:
+    """What a model is: its task, text and parts, and how it answers. How it was trained is its own affair."""
+    with folder_of(Path(start)) as folder:
+        earlier = read_settings(folder / "config.toml").model_dump(mode="json")
+    kept = {key: earlier[key] for key in ("task", "text", "model", "decode")}
+    place = Path(start)
+    return {**kept, "start": str(place.resolve()) if place.exists() else start, "train": GENTLE}
 
 
 def _data(toy: str | None, train: Sequence[Path], valid: Sequence[Path]) -> dict[str, Any]:

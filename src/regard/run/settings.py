@@ -76,6 +76,9 @@ class RunSettings(Settings):
 
     task: TaskName = "translate"
     seed: NonNegativeInt = 1
+    start: str | None = (
+        None  # another run, or a model in the box, whose vocabulary and weights it begins with
+    )
     data: DataSettings = DataSettings()
     text: TextSettings = TextSettings()
     model: ModelSettings

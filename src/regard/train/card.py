@@ -31,6 +31,7 @@ def card(run: Run, best_step: int) -> str:
         "|---|---|",
         f"| task | {settings.task} |",
         _row(("learned from", learned)),
+        *(_row(("started from", Path(name).name)) for name in [settings.start] if name),
         f"| examples | {len(run.store('train')):,} training, {len(run.store('valid')):,} held out |",
         f"| model | {encoder} encoder, {settings.model.reader.kind} reader |",
         f"| parameters | {count_parameters(build(settings.model, run.task.sizes)):,} |",
