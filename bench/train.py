@@ -37,6 +37,7 @@ from regard.models import ModelSettings, build
 from regard.run.settings import TrainSettings
 from regard.tasks import Translate
 from regard.text import Codec, TextSettings
+from regard.train.compiler import shorten_messages
 from regard.train.feed import Feed, Position
 from regard.train.optimise import set_rate
 from regard.train.progress import Learned
@@ -136,6 +137,7 @@ def ours(
         kept = store.write(Path(folder) / "rows", rows, ids)
         batch = BatchSettings(tokens=places, max_length=longest, packed=True)
         feed = Feed(task, kept, batch, 1, world)
+        shorten_messages()
         learner = torch.compile(Learner(task, model, 0.1), dynamic=False, **COMPILE)
         learned = Learned(model, train)
         stepper = Stepper(learner, train, 1, world, feed.make)

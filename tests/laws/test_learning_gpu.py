@@ -28,6 +28,7 @@ from regard.layers import norm_op, widen
 from regard.models import ModelSettings, build
 from regard.tasks import Translate
 from regard.text import Codec, TextSettings
+from regard.train.compiler import shorten_messages
 from tests.laws.test_packed import joined
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -42,7 +43,7 @@ batch = task.pack(joined(rows), (19, 23), 4, 13).to(device)
 
 
 def gradients(ours, dropout):
-    sizes = {"width": 32, "layers": 1, "heads": 2, "feedforward": 17, "dropout": dropout}
+    sizes = {"width": 32, "layers": 2, "heads": 2, "feedforward": 17, "dropout": dropout}
     part = {"kind": "transformer", **sizes}
     torch.manual_seed(2)
     model = build(ModelSettings.model_validate({"encoder": part, "reader": part}), task.sizes)
@@ -51,6 +52,7 @@ def gradients(ours, dropout):
         module.takes = lambda *_: ours
     backend = "inductor" if device.type == "cuda" else "aot_eager"
     learn = lambda: task.loss(model, batch, 0.1)
+    shorten_messages()
     learn = torch.compile(learn, fullgraph=True, backend=backend) if ours else learn
     loss = learn()
     loss.backward()

@@ -14,6 +14,7 @@ from regard.run.settings import TrainSettings
 from regard.tasks import Translate
 from regard.text import Codec, TextSettings
 from regard.train import record, train
+from regard.train.compiler import shorten_messages
 from regard.train.feed import Feed, Position
 from regard.train.optimise import set_rate
 from regard.train.progress import Learned
@@ -72,6 +73,7 @@ class Scene:
 
     @staticmethod
     def compiled(learner):
+        shorten_messages()
         return torch.compile(learner, dynamic=False)
 
     def begin(self, **choices) -> Recordings:

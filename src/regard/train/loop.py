@@ -25,6 +25,7 @@ from regard.tasks import Sight
 from regard.train import judge, record, shard, update
 from regard.train.average import mean_of
 from regard.train.card import write_card
+from regard.train.compiler import shorten_messages
 from regard.train.events import Evaluated, Listener, Outcome
 from regard.train.feed import Feed, Turn
 from regard.train.guard import Guard
@@ -362,4 +363,5 @@ def _compiled(learner: nn.Module, model: Model, shapes: int, *, recorded: bool) 
         if not next(model.parameters()).is_cuda:
             reader.compile_steps()
         return learner
+    shorten_messages()
     return torch.compile(learner, dynamic=shapes > 1)  # type: ignore[return-value]

@@ -232,8 +232,7 @@ class Recordings:
         """All that the device does in a step."""
         self.stepper.learner.zero_grad(set_to_none=True)
         with self._steps():
-            loss = self.stepper.backward(stage.batch)
-        self.stepper.divide(stage.share)
+            loss = self.stepper.backward(stage.batch, stage.share)
         return update.stepped(self.learned, loss.double(), self.clip)
 
     def _stage(self, batch: Batch, recorder: Recorder) -> _Stage | None:
