@@ -22,7 +22,7 @@ import torch
 import torch.nn.functional as F
 
 from regard.attention import Packed, Segments
-from regard.attention.kernels import segments
+from regard.attention.kernels import segments, sums_triton
 from regard.layers import norm_triton, widen, widen_triton
 from regard.measure import copy_rate
 from regard.tasks import loss_triton
@@ -65,7 +65,11 @@ def norms(width: int) -> Iterator[Part]:
         2 * size,
         lambda: norm_triton.forward(states, None, weight, bias, None, 1e-5, 0.0),
     )
-    yield "norm back", 3 * size, lambda: norm_triton.backward(pull, None, states, *given, *plain)
+    yield (
+        "norm back",
+        3 * size,
+        lambda: norm_triton.backward(pull, None, states, *given, *plain, False),
+    )
     yield (
         "sum, dropout, norm",
         4 * size,
@@ -74,7 +78,12 @@ def norms(width: int) -> Iterator[Part]:
     yield (
         "sum, dropout, norm back",
         5 * size,
-        lambda: norm_triton.backward(pull, beside, states, *given, *drops),
+        lambda: norm_triton.backward(pull, beside, states, *given, *drops, False),
+    )
+    yield (
+        "sum, dropout, norm back, with debt",
+        5 * size,
+        lambda: norm_triton.backward(pull, beside, states, *given, *drops, True),
     )
 
 
@@ -92,18 +101,29 @@ def products(width: int) -> Iterator[Part]:
     yield "product, bias, bend", size, lambda: widen._widen(states, weight, bias)
 
 
+def sums(width: int) -> Iterator[Part]:
+    parts = torch.randn(3, 528, width, device="cuda")
+    yield "rows added up", 4 * parts.numel(), lambda: sums_triton.add_up(parts)
+    yield "rows added up by torch", 4 * parts.numel(), lambda: parts.sum(1)
+
+
 def attentions(width: int) -> Iterator[Part]:
     heads = width // 64
     row = Segments.of(torch.full((PLACES // LENGTH,), LENGTH, device="cuda"))
     packing, joined = Packed(row, row), draw(1, PLACES, 3 * width)
     pull, size = draw(PLACES, heads, 64), 2 * PLACES * width
-    starts = packing.queries.starts
-    context, sums = segments._within(joined, starts, heads, True, 0.125)
-    yield "attention", 4 * size, lambda: segments._within(joined, starts, heads, True, 0.125)
+    starts, given = packing.queries.starts, (LENGTH, heads, True, 0.125)
+    context, sums = segments._within(joined, None, starts, *given)
+    yield "attention", 4 * size, lambda: segments._within(joined, None, starts, *given)
     yield (
         "attention back",
-        8 * size,
-        lambda: segments._gradient_within(pull, joined, context, sums, starts, heads, True, 0.125),
+        7 * size,
+        lambda: segments._gradient_within(pull, joined, context, sums, starts, False, *given),
+    )
+    yield (
+        "attention back, with bias",
+        7 * size,
+        lambda: segments._gradient_within(pull, joined, context, sums, starts, True, *given),
     )
 
 
@@ -118,9 +138,13 @@ def losses(_width: int = 0) -> Iterator[Part]:
 
 
 CHOICES: list[tuple[Callable[[int], Iterator[Part]], ModuleType, dict[str, tuple[int, ...]]]] = [
-    (norms, norm_triton, {"TILE": (1024, 2048), "STAGES": (1, 2, 3), "PROGRAMS": (8, 12, 16, 20)}),
+    (
+        norms,
+        norm_triton,
+        {"BACK_TILE": (1024, 2048, 4096), "STAGES": (1, 2, 3), "PROGRAMS": (12, 16, 20)},
+    ),
     (bends, widen_triton, {"ROWS": (8, 16), "COLUMNS": (512,), "GROUPS": (264, 528)}),
-    (losses, loss_triton, {"WARP_COLUMNS": (1024, 2048)}),
+    (losses, loss_triton, {"BLOCK": (4096, 8192, 16_384), "WARP_COLUMNS": (512,)}),
 ]  # fmt: skip
 
 
@@ -172,7 +196,7 @@ def main() -> None:
         if given.tune:
             tune(report, width)
             continue
-        for parts in (norms, bends, products, attentions):
+        for parts in (norms, bends, products, attentions, sums):
             report.measure(parts(width), width=width)
     if not given.tune:
         report.measure(losses(), symbols=SYMBOLS)

@@ -83,19 +83,28 @@ def test_the_norm_alone(shape, dtype):
 @pytest.mark.parametrize("shape", SHAPES[1:])
 def test_the_norm_behind_a_sum(shape, dtype, dropout):
     leaves = draw(shape, dtype)
+    debt = torch.zeros(shape[-1], device=DEVICE, requires_grad=True)  # which is in the change
     torch.manual_seed(11)
-    joined, normed = norm_op.add_norm(*leaves, 1e-5, dropout)
+    joined, normed = norm_op.add_norm(*leaves, 1e-5, dropout, debt)
     torch.manual_seed(11)
     like = torch.zeros_like(joined)
     kept = norm_op.add_norm(like, like + 1, *leaves[2:], 1e-5, dropout)[0] != 0
-    exact = wide(leaves)
-    whole = exact[0] + exact[1] * kept / (1 - dropout)
-    expected = F.layer_norm(whole, shape[-1:], *exact[2:], eps=1e-5)
+    exact = wide([*leaves, debt])
+    whole = exact[0] + (exact[1] + exact[4]) * kept / (1 - dropout)
+    expected = F.layer_norm(whole, shape[-1:], *exact[2:4], eps=1e-5)
     pulls = [torch.randn_like(joined) for _ in range(2)]
-    gradients = torch.autograd.grad((joined, normed), leaves, pulls)
+    gradients = torch.autograd.grad((joined, normed), [*leaves, debt], pulls)
     wanted = torch.autograd.grad((whole, expected), exact, [pull.double() for pull in pulls])
     for one, other in zip((joined, normed, *gradients), (whole, expected, *wanted), strict=True):
         assert away(one, other) < 3 * CLOSE[dtype]
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 211, 67), (2, 1031, 8), (300, 96)])
+def test_rows_added_up(shape):
+    from regard.attention.kernels.sums_triton import add_up
+
+    parts = torch.randn(shape, device=DEVICE)
+    assert away(add_up(parts), parts.double().sum(-2)) < 1e-5
 
 
 def masks(count, dropout, rows=211, width=257):
@@ -186,8 +195,9 @@ def test_blocks_in_a_row_say_the_same_with_and_without(monkeypatch, kind, order)
 def test_the_operator_is_what_it_says_to_the_compiler(dropout):
     states, change, weight, bias = draw((3, 67), torch.float32)
     seed = torch.tensor([7], device=DEVICE) if dropout else None
-    torch.library.opcheck(norm_op._norm, (states, change, weight, bias, seed, 1e-5, dropout))
-    torch.library.opcheck(norm_op._norm, (states, None, weight, bias, None, 1e-5, 0.0))
+    debt = torch.randn_like(bias).requires_grad_() if dropout else None
+    torch.library.opcheck(norm_op._norm, (states, change, weight, bias, seed, 1e-5, dropout, debt))
+    torch.library.opcheck(norm_op._norm, (states, None, weight, bias, None, 1e-5, 0.0, None))
 
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="needs a GPU")

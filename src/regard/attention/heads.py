@@ -62,16 +62,20 @@ class Heads(nn.Module):
         """What there is to attend to in these states."""
         return self._remembered(self.key(source), self.value(source), mask)
 
-    def within(self, states: States, mask: Mask | Tensor | None = None) -> States:
+    def within(
+        self, states: States, mask: Mask | Tensor | None = None, *, late: bool = False
+    ) -> States:
         """What each state reads from all of them: queries, keys and values by one product."""
         projections = self.query, self.key, self.value
-        joined = _joined(states, projections)
+        weight, bias = _joined(projections)
         if isinstance(mask, Mask) and self.position is None and self.key_width == self.value_width:
-            context = packed.attend_within(self.attention, joined, self.num_heads, mask)
+            context = packed.attend_within(
+                self.attention, states, weight, bias, self.num_heads, mask
+            )
             if context is not None:
-                return self._merged(context)
-        asked, key, value = _parts(joined, projections)
-        return self._answer(asked, self._remembered(key, value, mask))
+                return self._merged(context, late)
+        asked, key, value = _parts(F.linear(states, weight, bias), projections)
+        return self._answer(asked, self._remembered(key, value, mask), late)
 
     def room(self, like: Tensor, batch: int, capacity: int, mask: Mask | None = None) -> Memory:
         """An empty cache for positions to come."""
@@ -86,18 +90,18 @@ class Heads(nn.Module):
         key, value = self._ready(self.key(source), self.value(source), first)
         return memory.append(self.attention.score.prepare(key, first), value)
 
-    def forward(self, query: States, memory: Memory) -> States:
+    def forward(self, query: States, memory: Memory, *, late: bool = False) -> States:
         """What each state reads from the memory."""
-        return self._answer(self.query(query), memory)
+        return self._answer(self.query(query), memory, late)
 
-    def _answer(self, asked: Tensor, memory: Memory) -> States:
+    def _answer(self, asked: Tensor, memory: Memory, late: bool = False) -> States:
         asked = self._placed(self._split(asked, self.key_width), memory.first, turned=True)
-        return self._merged(self.attention(asked, memory))
+        return self._merged(self.attention(asked, memory), late)
 
-    def _merged(self, context: Tensor) -> States:
+    def _merged(self, context: Tensor, late: bool) -> States:
         if self.gate is not None:
             context = context * self.gate.view(-1, 1, 1)
-        return self.output(context.transpose(1, 2).flatten(2))
+        return mapped(self.output, context.transpose(1, 2).flatten(2), late=late)
 
     def keep(self, heads: list[int]) -> None:
         """Remove every head but these for real, by slicing the projections."""
@@ -152,17 +156,24 @@ def remember_all(
 ) -> tuple[Memory, ...]:
     """What each of several finds in the same states: all their keys and values by one product."""
     projections = [projection for heads in several for projection in (heads.key, heads.value)]
-    found = iter(_parts(_joined(source, projections), projections))
+    found = iter(_parts(F.linear(source, *_joined(projections)), projections))
     return tuple(heads._remembered(next(found), next(found), mask) for heads in several)
 
 
-def _joined(states: Tensor, projections: Sequence[nn.Linear]) -> Tensor:
-    """The states through all of these maps, which lie under one another as one."""
+def _joined(projections: Sequence[nn.Linear]) -> tuple[Tensor, Tensor | None]:
+    """Weight and bias of all of these maps, which lie under one another as one."""
     weights: list[Tensor] = [projection.weight for projection in projections]
     biases: list[Tensor] = [
         projection.bias for projection in projections if projection.bias is not None
     ]
-    return F.linear(states, torch.cat(weights), torch.cat(biases) if biases else None)
+    return torch.cat(weights), torch.cat(biases) if biases else None
+
+
+def mapped(layer: nn.Linear, states: Tensor, *, late: bool) -> Tensor:
+    """The layer's answer; if `late`, its bias gets its gradient later, from whoever adds the answer up."""
+    if not late or layer.bias is None:
+        return layer(states)
+    return F.linear(states, layer.weight, layer.bias.detach())
 
 
 def _parts(joined: Tensor, projections: Sequence[nn.Linear]) -> tuple[Tensor, ...]:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from regard.attention import Heads, Mask, Memory
 from regard.layers.feedforward import FeedForward
 from regard.layers.norm import Residual, Unclosed, close_last, open_next
+from regard.layers.spread import is_in_pieces
 
 States = Float[Tensor, "batch length width"]
 
@@ -31,10 +32,12 @@ class EncoderBlock(nn.Module):
 
     def follow(self, before: Unclosed, mask: Mask | None) -> Unclosed:
         """The same from where the block before left off to where the next one begins."""
-        states, opened = open_next(before, self.attention_residual)
-        found = self.attention.within(opened, mask)
-        states, opened = self.attention_residual.pass_on(states, found, self.feedforward_residual)
-        return Unclosed(states, self.feedforward(opened), self.feedforward_residual)
+        residual = self.attention_residual
+        states, opened = open_next(before, residual)
+        debt = residual.debt(states, self.attention.output)
+        found = self.attention.within(opened, mask, late=debt is not None)
+        states, opened = residual.pass_on(states, found, self.feedforward_residual, debt)
+        return _fed(self.feedforward, states, opened, self.feedforward_residual)
 
 
 @final
@@ -60,7 +63,9 @@ class DecoderBlock(nn.Module):
     def follow(self, before: Unclosed, mask: Mask, source: Memory | None) -> Unclosed:
         """The same from where the block before left off to where the next one begins."""
         states, opened = open_next(before, self.attention_residual)
-        return self._rest(states, self.attention.within(opened, mask), source)
+        debt = self.attention_residual.debt(states, self.attention.output)
+        found = self.attention.within(opened, mask, late=debt is not None)
+        return self._rest(states, found, source, debt)
 
     def step(self, states: States, cache: Memory, source: Memory | None) -> tuple[States, Memory]:
         """The newest positions alone; what came before lies in the cache."""
@@ -69,10 +74,21 @@ class DecoderBlock(nn.Module):
         found = self.attention(opened, cache)
         return close_last(self._rest(states, found, source)), cache
 
-    def _rest(self, states: Tensor, found: Tensor, source: Memory | None) -> Unclosed:
+    def _rest(
+        self, states: Tensor, found: Tensor, source: Memory | None, debt: Tensor | None = None
+    ) -> Unclosed:
         residual = self.attention_residual
         if self.cross is not None and self.cross_residual is not None and source is not None:
-            states, opened = residual.pass_on(states, found, self.cross_residual)
-            found, residual = self.cross(opened, source), self.cross_residual
-        states, opened = residual.pass_on(states, found, self.feedforward_residual)
-        return Unclosed(states, self.feedforward(opened), self.feedforward_residual)
+            states, opened = residual.pass_on(states, found, self.cross_residual, debt)
+            residual = self.cross_residual
+            # Heads that lie in pieces are whole only while they are called.
+            apart = is_in_pieces(self.cross)
+            debt = None if apart else residual.debt(states, self.cross.output)
+            found = self.cross(opened, source, late=debt is not None)
+        states, opened = residual.pass_on(states, found, self.feedforward_residual, debt)
+        return _fed(self.feedforward, states, opened, self.feedforward_residual)
+
+
+def _fed(network: FeedForward, states: Tensor, opened: Tensor, residual: Residual) -> Unclosed:
+    debt = residual.debt(states, network.narrow)
+    return Unclosed(states, network(opened, late=debt is not None), residual, debt)

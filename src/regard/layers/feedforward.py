@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.attention import mapped
 from regard.layers import widen
 
 Activation = Literal["relu", "gelu", "gelu-tanh", "swish", "swiglu"]
@@ -53,8 +54,10 @@ class FeedForward(nn.Module):
             if bias:
                 nn.init.zeros_(projection.bias)
 
-    def forward(self, states: States) -> States:
-        """Each position on its own."""
+    def forward(self, states: States, *, late: bool = False) -> States:
+        """Each position on its own; `late` as in `mapped`."""
         if self.activation == "relu" and widen.takes(states, self.widen):
-            return self.narrow(self.dropout(widen.widen(states, self.widen)))
-        return self.narrow(self.dropout(activate(self.widen(states), self.activation)))
+            inner = widen.widen(states, self.widen)
+        else:
+            inner = activate(self.widen(states), self.activation)
+        return mapped(self.narrow, self.dropout(inner), late=late)

@@ -17,6 +17,7 @@ from regard.layers import norm_op
 NormForm = Literal["standard", "plain"]
 NormOrder = Literal["pre", "post"]
 States = Float[Tensor, "... width"]
+Vector = Float[Tensor, " width"]
 
 
 @final
@@ -72,20 +73,31 @@ class Residual(nn.Module):
         """What the sub-layer sees."""
         return self.norm(states) if self.order == "pre" else states
 
-    def close(self, states: States, change: States) -> States:
+    def debt(self, states: States, layer: nn.Linear) -> Vector | None:
+        """The bias of a sub-layer's last map, if its gradient, a sum over all places, is better found here.
+
+        Whoever is given it back with the change pays it; the layer then must not (`mapped`).
+        """
+        return layer.bias if self.order == "pre" and norm_op.takes(states) else None
+
+    def close(self, states: States, change: States, debt: Vector | None = None) -> States:
         """The states with the sub-layer's change added."""
+        if debt is not None:
+            change = change + (debt - debt.detach()).to(change.dtype)  # nothing but a gradient
         states = states + self.dropout(change)
         return states if self.order == "pre" else self.norm(states)
 
-    def pass_on(self, states: States, change: States, following: Residual) -> tuple[States, States]:
+    def pass_on(
+        self, states: States, change: States, following: Residual, debt: Vector | None = None
+    ) -> tuple[States, States]:
         """Close this one and open the next: the states, and what the next sub-layer sees."""
         if following.order == "pre":
-            return self.close_and_norm(states, change, following.norm)
-        states = self.close(states, change)
+            return self.close_and_norm(states, change, following.norm, debt)
+        states = self.close(states, change, debt)
         return states, states
 
     def close_and_norm(
-        self, states: States, change: States, norm: nn.Module
+        self, states: States, change: States, norm: nn.Module, debt: Vector | None = None
     ) -> tuple[States, States]:
         """The closed states and what a norm makes of them, in one pass over memory where that pays."""
         share = self.dropout.p if self.training else 0.0
@@ -93,25 +105,26 @@ class Residual(nn.Module):
         if bare and isinstance(norm, LayerNorm) and norm.form == "standard":
             assert norm.weight is not None
             assert norm.bias is not None
-            return norm_op.add_norm(states, change, norm.weight, norm.bias, norm.eps, share)
-        states = self.close(states, change)
+            return norm_op.add_norm(states, change, norm.weight, norm.bias, norm.eps, share, debt)
+        states = self.close(states, change, debt)
         return states, norm(states)
 
 
 @final
 class Unclosed(NamedTuple):
-    """States between two blocks, and a change that the residual before has still to add."""
+    """States between two blocks, and a change that the residual before has still to add, with its debt."""
 
     states: States
     change: States | None = None
     residual: Residual | None = None
+    debt: Vector | None = None
 
 
 def open_next(before: Unclosed, following: Residual) -> tuple[States, States]:
     """The states with all added, and what the next sub-layer sees."""
     if before.change is None or before.residual is None:
         return before.states, following.open(before.states)
-    return before.residual.pass_on(before.states, before.change, following)
+    return before.residual.pass_on(before.states, before.change, following, before.debt)
 
 
 def close_last(before: Unclosed, norm: LayerNorm | None = None) -> States:
@@ -119,5 +132,5 @@ def close_last(before: Unclosed, norm: LayerNorm | None = None) -> States:
     if before.change is None or before.residual is None:
         return before.states if norm is None else norm(before.states)
     if norm is None:
-        return before.residual.close(before.states, before.change)
-    return before.residual.close_and_norm(before.states, before.change, norm)[1]
+        return before.residual.close(before.states, before.change, before.debt)
+    return before.residual.close_and_norm(before.states, before.change, norm, before.debt)[1]

@@ -33,16 +33,25 @@ def takes(states: Tensor, *others: Tensor) -> bool:
 
 def norm(states: States, weight: Vector, bias: Vector, eps: float) -> States:
     """(x - mu) / sqrt(sigma^2 + eps) * gamma + beta, in the type of x."""
-    _, normed, _, _ = _norm(states, None, weight, bias, None, eps, 0.0)
+    _, normed, _, _ = _norm(states, None, weight, bias, None, eps, 0.0, None)
     return normed
 
 
 def add_norm(
-    states: States, change: States, weight: Vector, bias: Vector, eps: float, dropout: float
+    states: States,
+    change: States,
+    weight: Vector,
+    bias: Vector,
+    eps: float,
+    dropout: float,
+    debt: Vector | None = None,
 ) -> tuple[States, States]:
-    """The sum x' = x + dropout(f), and its norm."""
+    """The sum x' = x + dropout(f), and its norm.
+
+    `debt` was added to every row of f, and gets its gradient here: the sum of all rows' of f.
+    """
     seed = torch.randint(1 << 62, (1,), device=states.device) if dropout else None
-    joined, normed, _, _ = _norm(states, change, weight, bias, seed, eps, dropout)
+    joined, normed, _, _ = _norm(states, change, weight, bias, seed, eps, dropout, debt)
     return joined, normed
 
 
@@ -50,7 +59,7 @@ def add_norm(
     "regard::norm",
     mutates_args=(),
     schema="(Tensor states, Tensor? change, Tensor weight, Tensor bias, Tensor? seed, float eps, "
-    "float dropout) -> (Tensor, Tensor, Tensor, Tensor)",
+    "float dropout, Tensor? debt) -> (Tensor, Tensor, Tensor, Tensor)",
 )
 def _norm(
     states: Tensor,
@@ -60,6 +69,7 @@ def _norm(
     seed: Tensor | None,
     eps: float,
     dropout: float,
+    debt: Tensor | None,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The sum (empty where nothing is added), its norm, and each row's mean and 1 / deviation."""
     from regard.layers import norm_triton
@@ -77,6 +87,7 @@ def _norm_shapes(
     seed: Tensor | None,  # noqa: ARG001
     eps: float,  # noqa: ARG001
     dropout: float,  # noqa: ARG001
+    debt: Tensor | None,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     rows = states.shape[:-1].numel()
     joined = states.new_empty(0 if change is None else states.shape)
@@ -88,7 +99,7 @@ def _norm_shapes(
     "regard::norm_backward",
     mutates_args=(),
     schema="(Tensor of_normed, Tensor? of_joined, Tensor joined, Tensor mean, Tensor scale, "
-    "Tensor weight, Tensor? seed, float dropout) -> (Tensor, Tensor, Tensor)",
+    "Tensor weight, Tensor? seed, float dropout, bool owes) -> (Tensor, Tensor, Tensor)",
 )
 def _gradients(
     of_normed: Tensor,
@@ -99,13 +110,22 @@ def _gradients(
     weight: Tensor,
     seed: Tensor | None,
     dropout: float,
+    owes: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What the states, the change (empty if it is the same) and (gamma, beta) should have been."""
+    """What the states, the change (empty if it is the same), gamma, beta and the debt should have been."""
     from regard.layers import norm_triton
 
     beside = None if of_joined is None else of_joined.contiguous()
     return norm_triton.backward(
-        of_normed.contiguous(), beside, joined.contiguous(), mean, scale, weight, seed, dropout
+        of_normed.contiguous(),
+        beside,
+        joined.contiguous(),
+        mean,
+        scale,
+        weight,
+        seed,
+        dropout,
+        owes,
     )
 
 
@@ -119,15 +139,17 @@ def _gradients_shapes(
     weight: Tensor,
     seed: Tensor | None,
     dropout: float,  # noqa: ARG001
+    owes: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     of_change = joined.new_empty(0 if seed is None else joined.shape)
-    of_weights = weight.new_empty(2, len(weight), dtype=torch.float32)
+    of_weights = weight.new_empty(3 if owes else 2, len(weight), dtype=torch.float32)
     return joined.new_empty(joined.shape), of_change, of_weights
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    states, change, weight, _, seed, _, ctx.dropout = inputs
+    states, change, weight, _, seed, _, ctx.dropout, debt = inputs
     joined, _, mean, scale = output
+    ctx.debt_type = None if debt is None else debt.dtype
     ctx.is_sum, ctx.has_seed = change is not None, seed is not None
     kept = (states if change is None else joined, mean, scale, weight)
     ctx.save_for_backward(*kept, *([] if seed is None else [seed]))
@@ -139,12 +161,14 @@ def _backward(
     joined, mean, scale, weight, *seeds = ctx.saved_tensors
     seed = seeds[0] if ctx.has_seed else None
     beside = of_joined if ctx.is_sum else None
+    owes = ctx.debt_type is not None
     of_states, of_change, of_weights = _gradients(
-        of_normed, beside, joined, mean, scale, weight, seed, ctx.dropout
+        of_normed, beside, joined, mean, scale, weight, seed, ctx.dropout, owes
     )
-    of_weight, of_bias = of_weights.to(weight.dtype).unbind(0)
+    of_weight, of_bias = of_weights[:2].to(weight.dtype).unbind(0)
+    of_debt = of_weights[2].to(ctx.debt_type) if owes else None
     moved = (of_change if ctx.has_seed else of_states) if ctx.is_sum else None
-    return of_states, moved, of_weight, of_bias, None, None, None
+    return of_states, moved, of_weight, of_bias, None, None, None, of_debt
 
 
 _norm.register_autograd(_backward, setup_context=_remember)

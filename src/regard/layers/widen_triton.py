@@ -9,6 +9,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from regard.attention.kernels.sums_triton import add_up
+
 ROWS, COLUMNS = 8, 512  # of a tile
 GROUPS = 512  # of rows, each with a sum of its own: enough programs for every multiprocessor
 WARPS = 4
@@ -46,4 +48,4 @@ def bent(gradient: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
     _bent[(groups, across)](
         gradient, found, passed, sums, rows, width, ROWS=ROWS, COLUMNS=COLUMNS, num_warps=WARPS
     )
-    return passed, sums.sum(0)
+    return passed, add_up(sums)

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from regard.tasks.batch import IGNORE
 
 WHOLE = 1 << 24  # logits up to this many are formed at once
-CHUNK = 1 << 29  # bytes of logits at a time
+CHUNK = 1 << 30  # bytes of logits at a time, at most
+SHARE = 32  # of a device's memory: no more than one in so many
 ALIGNED = 64  # columns: matrix products like whole tiles
 
 
@@ -96,15 +97,15 @@ def _by_chunks(
     by_shift = torch.zeros(
         columns if bias is not None and learning else 0, device=loss.device, dtype=loss.dtype
     )
-    rows = max(ALIGNED, CHUNK // (columns * states.element_size()) // ALIGNED * ALIGNED)
+    rows = max(ALIGNED, _room(loss) // (columns * states.element_size()) // ALIGNED * ALIGNED)
     for start in range(0, len(states), rows):
         some = states[start : start + rows]
         logits = some @ table.T if shift is None else torch.addmm(shift, some, table.T)
         loss += _turn(logits, targets[start : start + rows], symbols, smoothing).sum()
         if learning:
             torch.mm(logits, table, out=by_states[start : start + rows])
-            here = logits.T @ some
-            by_table = by_table.add_(here) if start else here.to(weight.dtype)
+            found = logits.T @ some
+            by_table = by_table.add_(found) if start else found.to(weight.dtype)
             if by_bias.numel():
                 by_shift += logits.sum(0, dtype=loss.dtype)
     if learning:
@@ -131,6 +132,13 @@ def _by_chunks_shapes(
 
 def _wide(states: Tensor) -> torch.dtype:
     return torch.float64 if states.dtype == torch.float64 else torch.float32
+
+
+def _room(like: Tensor) -> int:
+    """How many bytes of logits there may be at a time."""
+    if not like.is_cuda:
+        return CHUNK
+    return min(CHUNK, torch.cuda.get_device_properties(like.device).total_memory // SHARE)
 
 
 def _turn(

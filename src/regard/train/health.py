@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
-from regard.models import Model, count_parameters
+from regard.models import Model, build, count_parameters
 from regard.run import weights
 from regard.run.folder import Run
 from regard.run.predictor import Predictor
@@ -45,7 +45,7 @@ def _checkpoints(run: Run) -> Finding:
     steps, broken = run.checkpoints.steps(), []
     expected = {
         name: (tuple(value.shape), value.dtype)
-        for name, value in run.build_model().state_dict().items()
+        for name, value in build(run.settings.model, run.task.sizes).state_dict().items()
     }
     for step in steps:
         try:

@@ -1,6 +1,6 @@
-"""One step of learning: gradients of all batches of a step, summed, divided by all its targets, then applied.
+"""One step of learning: gradients of all batches, each divided by all the targets of the step, are applied.
 
-Summing first and dividing once makes the gradient that of one big batch, however it was cut up.
+One divisor for all makes the gradient that of one big batch, however it was cut up.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ class Stepper:
 
     def _gradients(self, step: int, batches: Sequence[Batch], stop: bool) -> Summed:
         self.learner.zero_grad(set_to_none=True)
-        total, count = torch.zeros((), device=self.world.device, dtype=torch.float64), 0
+        total = torch.zeros((), device=self.world.device, dtype=torch.float64)
+        count = sum(batch.count for batch in batches)
+        share = 1 / max(1, count) if self.world.size == 1 else 1.0
         for number, batch in enumerate(batches):
             self._at = number
             # Randomness is a function of where we are, so a resumed run draws what it would have drawn,
@@ -98,28 +100,32 @@ class Stepper:
             self.draw(step, number * self.world.size + self.world.rank)
             last = number + 1 == len(batches)
             with self._together(last):
-                total += self.backward(batch.to(self.world.device))
-            count += batch.count
+                total += self.backward(batch.to(self.world.device), share)
         result = Summed(total, count, stop)
         if self.world.size > 1:
             summed = self.world.total([float(total), float(count), float(stop)])
             result = Summed(torch.tensor(summed[0]), int(summed[1]), summed[2] > 0)
-        self.divide(self.world.size / max(1, result.count))
+            self._multiply(self.world.size / max(1, result.count))
         return result
 
     def draw(self, step: int, place: int = 0) -> None:
         """From now on, random numbers are those of this step and of the batch in this place."""
         torch.manual_seed(_mixed(self.seed, step, place))
 
-    def backward(self, batch: Batch) -> Float[Tensor, ""]:
-        """Add the gradient of a batch to that of the parameters; its loss."""
+    def backward(self, batch: Batch, share: float | Float[Tensor, ""]) -> Float[Tensor, ""]:
+        """Add the gradient of a batch, times `share`, to that of the parameters; its loss.
+
+        Where the way back begins with the share, no pass over all gradients is needed to divide them.
+        """
         with self._precision():
             loss: Tensor = self.learner(batch)
-            loss.backward()
+            given = (
+                share.to(loss.dtype) if isinstance(share, Tensor) else torch.full_like(loss, share)
+            )
+            loss.backward(given)
         return loss.detach()
 
-    def divide(self, factor: float | Float[Tensor, ""]) -> None:
-        """Multiply the gradient by one over what it was summed over."""
+    def _multiply(self, factor: float) -> None:
         gradients = [p.grad for p in self.learner.parameters() if p.grad is not None]
         torch._foreach_mul_(gradients, factor)
 

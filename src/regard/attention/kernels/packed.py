@@ -34,7 +34,8 @@ def attend(
     attention: Attention, query: Tensor, memory: Memory, mask: Mask, packing: Packed
 ) -> Float[Tensor, "1 h query value_width"]:
     """The context of each query, read from its own sequence alone."""
-    if _is_known(attention, mask) and segments.takes(query, memory.key, memory.value):
+    widths = (one.shape[-1] for one in (query, memory.key, memory.value))
+    if _is_known(attention, mask) and segments.takes(query, *widths):
         score = attention.score
         assert isinstance(score, DotScore)
         return segments.attend(
@@ -49,19 +50,23 @@ def attend(
 
 
 def attend_within(
-    attention: Attention, joined: Float[Tensor, "batch places three"], heads: int, mask: Mask
+    attention: Attention,
+    states: Float[Tensor, "batch places width"],
+    weight: Float[Tensor, "three width"],
+    bias: Float[Tensor, " three"] | None,
+    heads: int,
+    mask: Mask,
 ) -> Float[Tensor, "1 h places width"] | None:
-    """Self-attention whose queries, keys and values lie side by side; None where no kernel knows it so."""
-    packing, score = part_of(mask), attention.score
+    """Self-attention whose queries, keys and values are one product; None where no kernel knows it so."""
+    packing, score, width = part_of(mask), attention.score, len(weight) // 3 // heads
     if packing is None or packing.queries.starts is not packing.keys.starts:
         return None
     if not (isinstance(score, (Dot, ScaledDot)) and attention.watcher is None):
         return None
-    query, key, value = joined.unflatten(-1, (3, heads, -1)).unbind(2)
-    if not (_is_known(attention, mask) and segments.takes(query, key, value)):
+    if not (_is_known(attention, mask) and segments.takes(states, width)):
         return None
-    scale = score.scale(query.shape[-1])
-    return segments.attend_within(joined, heads, packing, _is_causal(mask), scale)
+    scale = score.scale(width)
+    return segments.attend_within(states, weight, bias, heads, packing, _is_causal(mask), scale)
 
 
 def _is_known(attention: Attention, mask: Mask) -> bool:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -22,20 +23,19 @@ Split = Float[Tensor, "1 heads places width"]
 Starts = Int[Tensor, " edges"]
 
 
-def takes(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether the kernel knows these tensors."""
-    width = query.shape[-1]
-    alike = key.shape[-1] == width and value.shape[-1] == width
-    return HAS_TRITON and query.is_cuda and alike and width in WIDTHS
+def takes(like: Tensor, *widths: int) -> bool:
+    """Whether the kernel knows queries, keys and values of these widths where this tensor is."""
+    alike = all(width == widths[0] for width in widths)
+    return HAS_TRITON and like.is_cuda and alike and widths[0] in WIDTHS
 
 
 def attend(
     query: Split, key: Split, value: Split, packing: Packed, causal: bool, scale: float
 ) -> Split:
     """softmax(q k^T scale) v for each sequence; places of no sequence get 0."""
-    found, _ = _attend(
-        query, key, value, packing.queries.starts, packing.keys.starts, causal, scale
-    )
+    queries, keys = packing.queries, packing.keys
+    longest = max(queries.longest, keys.longest)
+    found, _ = _attend(query, key, value, queries.starts, keys.starts, longest, causal, scale)
     return found.transpose(0, 1).unsqueeze(0)
 
 
@@ -43,7 +43,7 @@ def attend(
     "regard::segments",
     mutates_args=(),
     schema="(Tensor query, Tensor key, Tensor value, Tensor query_starts, Tensor key_starts, "
-    "bool causal, float scale) -> (Tensor, Tensor)",
+    "int longest, bool causal, float scale) -> (Tensor, Tensor)",
 )
 def _attend(
     query: Tensor,
@@ -51,13 +51,16 @@ def _attend(
     value: Tensor,
     query_starts: Tensor,
     key_starts: Tensor,
+    longest: int,
     causal: bool,
     scale: float,
 ) -> tuple[Tensor, Tensor]:
     """The context (place, heads, width), and the log of each query's sum of exponentials, in base 2."""
     from regard.attention.kernels import segments_triton
 
-    return segments_triton.forward(query, key, value, query_starts, key_starts, causal, scale)
+    return segments_triton.forward(
+        query, key, value, query_starts, key_starts, longest, causal, scale
+    )
 
 
 @_attend.register_fake
@@ -67,6 +70,7 @@ def _attend_shapes(
     value: Tensor,  # noqa: ARG001
     query_starts: Tensor,  # noqa: ARG001
     key_starts: Tensor,  # noqa: ARG001
+    longest: int,  # noqa: ARG001
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor]:
@@ -80,10 +84,10 @@ def _attend_shapes(
     "regard::segments_backward",
     mutates_args=(),
     schema="(Tensor gradient, Tensor query, Tensor key, Tensor value, Tensor context, "
-    "Tensor log_sums, Tensor query_starts, Tensor key_starts, bool causal, float scale) "
+    "Tensor log_sums, Tensor query_starts, Tensor key_starts, int longest, bool causal, float scale) "
     "-> (Tensor, Tensor, Tensor)",
 )
-def _gradients(
+def _gradients(  # noqa: PLR0913, PLR0917
     gradient: Tensor,
     query: Tensor,
     key: Tensor,
@@ -92,6 +96,7 @@ def _gradients(
     log_sums: Tensor,
     query_starts: Tensor,
     key_starts: Tensor,
+    longest: int,
     causal: bool,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -99,12 +104,12 @@ def _gradients(
     from regard.attention.kernels import segments_triton
 
     return segments_triton.backward(
-        gradient, query, key, value, context, log_sums, query_starts, key_starts, causal, scale
-    )
+        gradient, query, key, value, context, log_sums, query_starts, key_starts, longest, causal, scale,
+    )  # fmt: skip
 
 
 @_gradients.register_fake
-def _gradients_shapes(
+def _gradients_shapes(  # noqa: PLR0913, PLR0917
     gradient: Tensor,  # noqa: ARG001
     query: Tensor,
     key: Tensor,
@@ -113,6 +118,7 @@ def _gradients_shapes(
     log_sums: Tensor,  # noqa: ARG001
     query_starts: Tensor,  # noqa: ARG001
     key_starts: Tensor,  # noqa: ARG001
+    longest: int,  # noqa: ARG001
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -124,7 +130,7 @@ def _gradients_shapes(
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    query, key, value, query_starts, key_starts, ctx.causal, ctx.scale = inputs
+    query, key, value, query_starts, key_starts, ctx.longest, ctx.causal, ctx.scale = inputs
     ctx.save_for_backward(query, key, value, *output, query_starts, key_starts)
 
 
@@ -139,24 +145,32 @@ def _backward(ctx: Any, gradient: Tensor, _of_log_sums: Tensor) -> tuple[Tensor 
         log_sums,
         query_starts,
         key_starts,
+        ctx.longest,
         ctx.causal,
         ctx.scale,
     )
-    return *(one.transpose(0, 1).unsqueeze(0) for one in found), None, None, None, None
+    return *(one.transpose(0, 1).unsqueeze(0) for one in found), None, None, None, None, None
 
 
 _attend.register_autograd(_backward, setup_context=_remember)
 
 
 def attend_within(
-    joined: Float[Tensor, "1 places three"],
+    states: Float[Tensor, "1 places width"],
+    weight: Float[Tensor, "three width"],
+    bias: Float[Tensor, " three"] | None,
     heads: int,
     packing: Packed,
     causal: bool,
     scale: float,
 ) -> Split:
-    """The same where queries, keys and values lie side by side in one tensor, as will their gradients."""
-    found, _ = _within(joined, packing.queries.starts, heads, causal, scale)
+    """The same of queries, keys and values that one product makes, side by side, as are their gradients.
+
+    Those of the bias are sums over places, and come from the kernel that has all places in its hands.
+    """
+    joined = F.linear(states, weight, None if bias is None else bias.detach())
+    queries = packing.queries
+    found, _ = _within(joined, bias, queries.starts, queries.longest, heads, causal, scale)
     return found.transpose(0, 1).unsqueeze(0)
 
 
@@ -169,21 +183,31 @@ def _thirds(joined: Tensor, heads: int) -> tuple[Tensor, Tensor, Tensor]:
 @torch.library.custom_op(
     "regard::segments_within",
     mutates_args=(),
-    schema="(Tensor joined, Tensor starts, int heads, bool causal, float scale) -> (Tensor, Tensor)",
+    schema="(Tensor joined, Tensor? bias, Tensor starts, int longest, int heads, bool causal, float scale) "
+    "-> (Tensor, Tensor)",
 )
 def _within(
-    joined: Tensor, starts: Tensor, heads: int, causal: bool, scale: float
+    joined: Tensor,
+    bias: Tensor | None,  # noqa: ARG001
+    starts: Tensor,
+    longest: int,
+    heads: int,
+    causal: bool,
+    scale: float,
 ) -> tuple[Tensor, Tensor]:
+    """The bias is already in; it is named as whose gradient is to be found."""
     from regard.attention.kernels import segments_triton
 
     query, key, value = _thirds(joined, heads)
-    return segments_triton.forward(query, key, value, starts, starts, causal, scale)
+    return segments_triton.forward(query, key, value, starts, starts, longest, causal, scale)
 
 
 @_within.register_fake
 def _within_shapes(
     joined: Tensor,
+    bias: Tensor | None,  # noqa: ARG001
     starts: Tensor,  # noqa: ARG001
+    longest: int,  # noqa: ARG001
     heads: int,
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
@@ -196,8 +220,8 @@ def _within_shapes(
 @torch.library.custom_op(
     "regard::segments_within_backward",
     mutates_args=(),
-    schema="(Tensor gradient, Tensor joined, Tensor context, Tensor log_sums, Tensor starts, int heads, "
-    "bool causal, float scale) -> Tensor",
+    schema="(Tensor gradient, Tensor joined, Tensor context, Tensor log_sums, Tensor starts, "
+    "bool has_bias, int longest, int heads, bool causal, float scale) -> (Tensor, Tensor)",
 )
 def _gradient_within(
     gradient: Tensor,
@@ -205,20 +229,23 @@ def _gradient_within(
     context: Tensor,
     log_sums: Tensor,
     starts: Tensor,
+    has_bias: bool,
+    longest: int,
     heads: int,
     causal: bool,
     scale: float,
-) -> Tensor:
-    """What all three should have been, side by side."""
-    from regard.attention.kernels import segments_triton
+) -> tuple[Tensor, Tensor]:
+    """What all three should have been, side by side, and the bias (empty if there is none)."""
+    from regard.attention.kernels import segments_triton, sums_triton
 
     found = torch.empty_like(joined, memory_format=torch.contiguous_format)
+    sums = log_sums.new_empty(len(starts) - 1, joined.shape[-1]) if has_bias else None
     query, key, value = _thirds(joined, heads)
     segments_triton.backward(
-        gradient.contiguous(), query, key, value, context, log_sums, starts, starts, causal, scale,
-        into=_thirds(found, heads),
+        gradient.contiguous(), query, key, value, context, log_sums, starts, starts, longest, causal,
+        scale, into=_thirds(found, heads), of_bias=sums,
     )  # fmt: skip
-    return found
+    return found, log_sums.new_empty(0) if sums is None else sums_triton.add_up(sums)
 
 
 @_gradient_within.register_fake
@@ -226,23 +253,28 @@ def _gradient_within_shape(
     gradient: Tensor,  # noqa: ARG001
     joined: Tensor,
     context: Tensor,  # noqa: ARG001
-    log_sums: Tensor,  # noqa: ARG001
+    log_sums: Tensor,
     starts: Tensor,  # noqa: ARG001
+    has_bias: bool,
+    longest: int,  # noqa: ARG001
     heads: int,  # noqa: ARG001
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
-) -> Tensor:
-    return torch.empty_like(joined, memory_format=torch.contiguous_format)
+) -> tuple[Tensor, Tensor]:
+    found = torch.empty_like(joined, memory_format=torch.contiguous_format)
+    return found, log_sums.new_empty(joined.shape[-1] if has_bias else 0)
 
 
 def _remember_within(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    joined, starts, ctx.heads, ctx.causal, ctx.scale = inputs
+    joined, bias, starts, *ctx.rest = inputs
+    ctx.bias_type = None if bias is None else bias.dtype
     ctx.save_for_backward(joined, *output, starts)
 
 
 def _backward_within(ctx: Any, gradient: Tensor, _of_log_sums: Tensor) -> tuple[Tensor | None, ...]:
-    found = _gradient_within(gradient, *ctx.saved_tensors, ctx.heads, ctx.causal, ctx.scale)
-    return found, None, None, None, None
+    has_bias = ctx.bias_type is not None
+    found, of_bias = _gradient_within(gradient, *ctx.saved_tensors, has_bias, *ctx.rest)
+    return found, of_bias.to(ctx.bias_type) if has_bias else None, None, None, None, None, None
 
 
 _within.register_autograd(_backward_within, setup_context=_remember_within)
