@@ -6,10 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.attention import watch
-from regard.decode import DecodeSettings, search
+from regard.decode import DecodeSettings, Prefix, search
 from regard.models import ModelSettings, Sizes, build, select
 from regard.models.lean import lean, multiplies_whole
+from regard.models.lean.block import attend
+from regard.models.lean.cache import HIDDEN
+from regard.models.lean.kept import Kept
 from regard.models.lean.product import FloatProduct, WholeProduct, product
+from regard.models.lean.threads import ENOUGH, alone, shared
 from regard.models.narrow import from_rows, narrowed, to_rows
 
 SYMBOLS = 31
@@ -133,6 +137,101 @@ def test_searches_find_the_same(beam, least):
         assert [one.score for one in mine] == pytest.approx([one.score for one in theirs], abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"beam": 1},
+        {"beam": 3, "top_beams": 2},
+        {"beam": 7},
+        {"sample": True, "temperature": 0.5},
+    ],
+)
+def test_taking_turns_finds_the_same(chosen):
+    made = lean(model_of(7))
+    source, lengths = batch(7, rows=11)
+    prefix = Prefix.of([[n % 5 + 3] * (n % 3) for n in range(11)], source.device)
+    found = []
+    for crowd in (6, 64):
+        made.decoder.crowd = crowd
+        with torch.no_grad():
+            settings = DecodeSettings(max_length=13, **chosen)
+            found.append(search(made.decoder, made.encode(source, lengths), settings, prefix))
+    for mine, theirs in zip(*found, strict=True):
+        assert [one.tokens for one in mine] == [one.tokens for one in theirs]
+        assert [one.score for one in mine] == pytest.approx([one.score for one in theirs], abs=1e-5)
+
+
+def test_no_rows_are_searched_for_nothing():
+    made = lean(model_of())
+    with torch.no_grad():
+        encoded = made.encode(torch.zeros(0, 4, dtype=torch.long), torch.zeros(0, dtype=torch.long))
+        assert search(made.decoder, encoded, DecodeSettings(beam=2)) == []
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 99), queries=st.integers(1, 4), filled=st.integers(1, 11))
+def test_whole_keys_and_values_are_read_as_what_they_stand_for(seed, queries, filled):
+    """Against float64, and however few the rows are."""
+    chance = torch.Generator().manual_seed(seed)
+    rows, heads, room, width = 11, 3, 13, 5
+    new = torch.randn(2, rows, heads, filled, width, generator=chance)
+    new[:, 0, 0, 0] = 0.0
+    query = torch.randn(rows, heads, queries, width, generator=chance)
+    sight = torch.zeros(rows, 1, queries, filled)
+    sight[..., 1::2] = HIDDEN
+    many, few = (Kept.empty(n, heads, room, width, whole=True) for n in (rows, 5))
+    many.write(new, 0)
+    few.write(new[:, :5], 0)
+    assert many.numbers.dtype == torch.int8
+    assert few.numbers.dtype == torch.float32
+    assert torch.equal(many.floats(filled)[:, :5], few.floats(filled))
+    largest = new.abs().amax(-1, keepdim=True)
+    assert bool(((many.floats(filled) - new).abs() <= largest / 127 * 0.51).all())
+    key, value = many.floats(filled).double()
+    scores = query.double() @ key.transpose(2, 3) + sight
+    expected = torch.softmax(scores, -1) @ value
+    for fit in (11, 4, 1):  # rows on the scratch pad at once
+        scratch = torch.empty(fit * many.numbers[0, 0].numel())
+        found = attend(query, many, filled, sight, scratch)
+        assert torch.allclose(found.double(), expected, atol=1e-5)
+    assert torch.allclose(
+        attend(query[:5], few, filled, sight[:5]).double(), expected[:5], atol=1e-5
+    )
+
+
+def test_whole_keys_and_values_move_with_their_scales():
+    kept = Kept.empty(9, 2, 4, 3, whole=True)
+    kept.write(torch.randn(2, 9, 2, 4, 3) * torch.logspace(-3, 3, 9).view(9, 1, 1, 1), 0)
+    before = kept.floats(4).clone()
+    rows = torch.tensor([8, 0, 3])
+    assert torch.equal(kept.select(rows, 4).floats(4), before[:, rows])
+    assert torch.equal(kept.moved(3, 7).floats(3), before[:, :, :, :3])
+    order = torch.tensor([[3, 1]] * 4 + [[0, 2]] * 5)
+    for room in (6, 4):  # the smaller one is where they are
+        found = kept.pruned(order, room).floats(2)
+        assert torch.equal(found[:, :4], before[:, :4, :, [3, 1]])
+        assert torch.equal(found[:, 4:], before[:, 4:, :, [0, 2]])
+
+
+def test_one_thread_works_unless_there_is_enough_for_all():
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        with alone(whole=False):
+            assert torch.get_num_threads() == 2
+        with alone(whole=True), alone(whole=True):
+            assert torch.get_num_threads() == 1
+            assert shared(ENOUGH, torch.get_num_threads) == 2
+            assert shared(ENOUGH - 1, torch.get_num_threads) == 1
+            with pytest.raises(TypeError):
+                shared(ENOUGH, torch.get_num_threads, 1)
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 2
+        assert shared(ENOUGH, torch.get_num_threads) == 2
+    finally:
+        torch.set_num_threads(threads)
+
+
 def test_entries_nobody_descends_from_are_dropped():
     made = lean(model_of())
     source, lengths = batch(1, rows=2)
@@ -212,12 +311,12 @@ def test_whole_products_are_their_own_arithmetic(rows, columns, out, seed, size,
     weight, shift = torch.randn(out, columns, generator=chance), torch.randn(out, generator=chance)
     whole, scale = to_rows(weight)
     most = 255 if torch.cpu._is_vnni_supported() else 127
-    for positive in (False, True):
-        x = x.abs() if positive else x
-        each = x.abs().amax(1, keepdim=True) / (most if positive else most // 2) + 1e-30
-        exact = (x / each).round().double() @ whole.double().T * scale.double() * each.double()
+    for bends in (False, True):
+        read = x.clamp(min=0) if bends else x
+        each = read.abs().amax(1, keepdim=True) / (most if bends else most // 2) + 1e-30
+        exact = (read / each).round().double() @ whole.double().T * scale.double() * each.double()
         exact = exact + shift.double() if bias else exact
-        found = WholeProduct(whole, scale, shift if bias else None, positive=positive)(x)
+        found = WholeProduct(whole, scale, shift if bias else None, bends=bends)(x)
         # A row's number that lies between two whole ones may go either way.
         slack = 1e-5 * exact.abs().max() + (each * scale).max() * 127 * 1.01
         assert bool(((found - exact).abs() <= slack).all())
@@ -285,6 +384,24 @@ def test_stored_whole_numbers_give_the_same_as_rounding_now():
         three = lean(outline, "float32", dict(state))(source, lengths, inputs)
     assert torch.equal(one, two)
     assert close(three, one, 0.2)
+
+
+@needs_whole
+@pytest.mark.parametrize("kind", ["tag", "classify", "rnn"])
+def test_a_reader_that_stays_gets_its_own_tensors(kind):
+    """Also where whole numbers come from a file and the model is an outline without memory."""
+    side = {"kind": "transformer", "width": 12, "layers": 1, "heads": 3, "feedforward": 17}
+    tree = ModelSettings.model_validate({"encoder": side, "reader": {"kind": kind}})
+    sizes = Sizes(source=SYMBOLS, target=SYMBOLS, labels=5)
+    model, outline = (build(tree, sizes).eval() for _ in range(2))
+    for parameter in outline.parameters():
+        parameter.data = torch.full((1,), torch.nan).expand(parameter.shape)
+    made = lean(outline, "int8", narrowed(model.state_dict(), "int8"))
+    source, lengths = batch(5)
+    inputs = (torch.randint(0, SYMBOLS, (5, 6)),) if kind == "rnn" else ()
+    with torch.no_grad():
+        expected, found = model(source, lengths, *inputs), made(source, lengths, *inputs)
+    assert close(found, expected, 0.1)
 
 
 def test_one_row_and_many_are_the_same_product():

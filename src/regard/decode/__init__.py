@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from regard.decode import graph
 from regard.decode.beam import beam
 from regard.decode.hypothesis import BeamTree, Expansion, Hypothesis
 from regard.decode.prefix import Prefix
 from regard.decode.sample import greedy, sample
 from regard.decode.settings import DecodeSettings
-from regard.models import Decoder, Encoded
+from regard.models import Decoder, Encoded, select
 
 __all__ = [
     "BeamTree",
@@ -35,8 +37,34 @@ def search(
 ) -> list[list[Hypothesis]]:
     """The hypotheses of each row, best first, by the search that the settings name.
 
-    `streams` number the rows for a search that draws, so that a row draws alike wherever it stands.
+    `streams` number the rows for a search that draws, so that a row draws alike wherever it stands. Rows that
+    are more than the decoder likes to follow at once are searched in turns.
     """
+    numbers, found = range(len(encoded.states)), []
+    for turn in _turns(decoder, len(numbers), settings):
+        if len(turn) == len(numbers):
+            return _search(decoder, encoded, settings, prefix, streams)
+        rows = torch.tensor(turn, device=encoded.states.device)
+        forced = None if prefix is None else prefix.select(rows)
+        drawn = [(numbers if streams is None else streams)[row] for row in turn]
+        found += _search(decoder, select(encoded, rows), settings, forced, drawn)
+    return found
+
+
+def _turns(decoder: Decoder[Any], rows: int, settings: DecodeSettings) -> list[range]:
+    """As few as the decoder's crowd allows, and alike."""
+    most = max(1, decoder.crowd // (1 if settings.sample else settings.beam))
+    each = max(1, -(-rows // max(1, -(-rows // most))))
+    return [range(first, min(rows, first + each)) for first in range(0, max(1, rows), each)]
+
+
+def _search(
+    decoder: Decoder[Any],
+    encoded: Encoded,
+    settings: DecodeSettings,
+    prefix: Prefix | None,
+    streams: Sequence[int] | None,
+) -> list[list[Hypothesis]]:
     if settings.sample:
         return sample(decoder, encoded, settings, prefix, streams)
     if graph.takes(decoder, encoded, settings, prefix):

@@ -41,12 +41,39 @@ class Step:
 
 
 @final
+@dataclass(frozen=True)
+class Noted:
+    """The same in plain numbers: where each slot comes from, and which are over: (row, slot, total, how)."""
+
+    slots: Slots
+    over: list[tuple[int, int, float, Finish]]
+
+
+@final
 @dataclass
 class Record:
-    """All steps so far; hypotheses are read off it backwards, once, at the end."""
+    """All steps so far; hypotheses are read off it backwards, once, at the end.
 
-    steps: list[Step] = field(default_factory=list)
+    On a CPU they are noted at once: small tensors that stay where large ones come and go leave holes in
+    memory.
+    """
+
+    limits: Int[Tensor, " batch"]  # the length that no hypothesis of a row goes beyond
+    steps: list[Step | Noted] = field(default_factory=list)
     trees: list[list[list[Expansion]]] | None = None
+
+    def add(self, step: Step) -> None:
+        """One more."""
+        on_cpu = step.rows.device.type == "cpu"
+        self.steps.append(_noted(step, len(self.steps), self.limits) if on_cpu else step)
+
+    def noted(self) -> list[Noted]:
+        """All in plain numbers."""
+        limits = self.limits.cpu()
+        return [
+            step if isinstance(step, Noted) else _noted(_on_cpu(step), number, limits)
+            for number, step in enumerate(self.steps)
+        ]
 
 
 @torch.no_grad()
@@ -68,7 +95,8 @@ def beam(
     totals = torch.full((batch, width), -torch.inf, device=device, dtype=_precision(encoded.states))
     totals[:, 0] = 0.0  # all slots start alike, so only one of them counts
     finished = torch.full_like(totals, -torch.inf)
-    record = Record(trees=[[] for _ in range(batch)] if tree else None)
+    trees: list[list[list[Expansion]]] | None = [[] for _ in range(batch)] if tree else None
+    record = Record(settings.max_length + prefix.lengths, trees=trees)
     forced = prefix
     for number in range(capacity):
         if batch == 0:
@@ -77,10 +105,12 @@ def beam(
         each = _each(forced, width) if number < forced.longest + settings.min_length else forced
         found = following(logits, each, number, end=decoder.end, min_length=settings.min_length)
         found = found.to(totals.dtype)
+        del logits  # what is large goes before the next step comes
         step = _choose(found, totals, finished, rows, forced.lengths <= number, decoder.end)
-        record.steps.append(step)
+        record.add(step)
         if record.trees is not None:
             _draw(record.trees, step, found, totals)
+        del found
         length = (number + 1 - forced.lengths).clamp(min=1).unsqueeze(1)
         finished = _finish(finished, step, length, settings)
         totals = step.totals.masked_fill(~step.alive, -torch.inf)
@@ -158,27 +188,28 @@ def _read(
     record: Record, batch: int, prefix: Prefix, settings: DecodeSettings
 ) -> list[list[Hypothesis]]:
     """Walk back from each end; what never ended stopped at the length limit."""
-    steps = [_on_cpu(step) for step in record.steps]
-    slots = [_slots(step) for step in steps]
-    lengths = prefix.lengths.cpu()
+    steps, lengths = record.noted(), prefix.lengths.tolist()
+    slots = [step.slots for step in steps]
     found: list[list[Hypothesis]] = [[] for _ in range(batch)]
     for number, step in enumerate(steps):
-        limit = settings.max_length + lengths[step.rows].unsqueeze(1)
-        over = step.ended | (step.alive & limit.eq(number + 1))
-        for at, slot in over.nonzero().tolist():
-            row = int(step.rows[at])
-            finish: Finish = "end" if step.ended[at, slot] else "length"
+        for row, slot, total, finish in step.over:
             path = _walk(slots[: number + 1], row, slot)
-            total = float(step.totals[at, slot])
-            found[row].append(hypothesis(path, total, finish, int(lengths[row]), settings))
+            found[row].append(hypothesis(path, total, finish, lengths[row], settings))
     best_first = [sorted(row, key=lambda h: -h.score)[: settings.top_beams] for row in found]
     return [row or [NOTHING] for row in best_first]
 
 
-def _slots(step: Step) -> Slots:
+def _noted(step: Step, number: int, limits: Int[Tensor, " batch"]) -> Noted:
+    """A step on a CPU, the `number`th, in plain numbers."""
     columns = (step.parents.tolist(), step.tokens.tolist(), step.added.tolist())
     by_place = [list(zip(*place, strict=True)) for place in zip(*columns, strict=True)]
-    return dict(zip(step.rows.tolist(), by_place, strict=True))
+    rows = step.rows.tolist()
+    over = step.ended | (step.alive & limits[step.rows].unsqueeze(1).eq(number + 1))
+    ends: list[tuple[int, int, float, Finish]] = [
+        (rows[at], slot, float(step.totals[at, slot]), "end" if step.ended[at, slot] else "length")
+        for at, slot in over.nonzero().tolist()
+    ]
+    return Noted(dict(zip(rows, by_place, strict=True)), ends)
 
 
 def _walk(slots: list[Slots], row: int, slot: int) -> list[tuple[int, float]]:

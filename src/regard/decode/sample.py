@@ -99,12 +99,14 @@ def _follow(
     state = decoder.start(encoded, capacity)
     tokens = torch.full((batch,), decoder.begin, device=device)
     stopped = torch.zeros(batch, dtype=torch.bool, device=device)
-    record = []
+    precise, record = False, []
     for number in range(capacity if batch else 0):
         logits, state = decoder.step(state, tokens)
         found = following(logits, forced, number, end=decoder.end, min_length=least)
+        precise = found.dtype == torch.float64
         tokens, added = _chosen(found, choose, rows, number)
-        record.append((rows, tokens, added))
+        del logits, found  # what is large goes before the next step comes
+        record.append(_noted(rows, tokens, added))
         ended = (tokens == decoder.end) & (forced.lengths <= number)
         stopped = stopped | ended | (number + 1 >= settings.max_length + forced.lengths)
         kept = kept_rows(~stopped, decoder.multiple)
@@ -115,14 +117,22 @@ def _follow(
             state, forced = select(state, kept), forced.select(kept)
     paths: list[list[tuple[int, float]]] = [[] for _ in range(batch)]
     for step in record:
-        for row, token, value in zip(*(part.tolist() for part in step), strict=True):
+        for row, token, value in zip(*map(_listed, step), strict=True):
             paths[row].append((token, value))
-    precise = record[0][2].dtype == torch.float64 if record else False
     lengths = given.lengths.tolist()
     return [
         [_cut(path, length, decoder.end, settings, np.float64 if precise else np.float32)]
         for path, length in zip(paths, lengths, strict=True)
     ]
+
+
+def _noted(*parts: Tensor) -> tuple[Tensor | list[Any], ...]:
+    """As lists, on a CPU: small tensors that stay where large ones come and go leave holes in memory."""
+    return tuple(part.tolist() if part.device.type == "cpu" else part for part in parts)
+
+
+def _listed(part: Tensor | list[Any]) -> list[Any]:
+    return part.tolist() if isinstance(part, Tensor) else part
 
 
 def _chosen(found: Tensor, choose: Choose, rows: Tensor, number: int) -> tuple[Tensor, Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -31,12 +32,14 @@ class Decoder(nn.Module, ABC, Generic[State]):
     """Reads an encoded source and gives, symbol after symbol, scores for the next one.
 
     `begin` is the symbol before the first, `end` the one that stops. Batches come in multiples of `multiple`
-    rows: a matrix product then gives a row the same bits whatever stands beside it.
+    rows: a matrix product then gives a row the same bits whatever stands beside it. More hypotheses than
+    `crowd` are not followed at once.
     """
 
     begin: int
     end: int
     multiple: int = 8
+    crowd: int = sys.maxsize
 
     @abstractmethod
     def start(self, encoded: Encoded, capacity: int) -> State:

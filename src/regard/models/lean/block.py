@@ -11,9 +11,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.layers.feedforward import Activation, activate
+from regard.models.lean.kept import Kept
 from regard.models.lean.product import Product
+from regard.models.lean.threads import shared
 
 Rows = Float[Tensor, "rows width"]
+PRODUCT = 3  # what a product of floats takes, in products of whole numbers
 FEW = 8  # for fewer matrices than this one fused kernel is faster than three products
 CACHED = 128  # rows of a feed-forward network that the processor's cache has room for
 
@@ -91,27 +94,42 @@ class Reading:
 
 def attend(
     query: Float[Tensor, "rows heads query width"],
-    layer: Float[Tensor, "two rows heads key width"],
+    kept: Kept,
+    filled: int,
     sight: Tensor | None,
     scratch: Tensor | None = None,
 ) -> Float[Tensor, "rows heads query width"]:
-    """softmax(q k^T + sight) v; queries are scaled already.
+    """softmax(q k^T + sight) v over the entries that are filled; queries are scaled already.
 
-    Keys, then values, that are kept in fewer bytes become floats on the scratch pad.
+    Keys, then values, that are whole numbers become floats on the scratch pad.
     """
-    key, value = layer
     rows, heads, queries, width = query.shape
     if rows * queries < FEW:
-        key, value = key.to(query.dtype), value.to(query.dtype)
+        key, value = kept.floats(filled)
         return F.scaled_dot_product_attention(query, key, value, sight, scale=1.0)
-    flat = query.reshape(rows * heads, queries, width)
-    scores = torch.bmm(flat, _floats(key, scratch).flatten(0, 1).transpose(1, 2))
-    scores = scores.view(rows, heads, queries, -1)
-    if sight is not None:
-        scores = scores.add_(sight)
-    weights = torch.softmax(scores, -1).flatten(0, 1)
-    return torch.bmm(weights, _floats(value, scratch).flatten(0, 1)).view(query.shape)
+    some = rows if scratch is None else len(scratch) // max(1, heads * filled * width)
+    if some < rows:
+        parts = [slice(first, first + some) for first in range(0, rows, some)]
+        shown = [None if sight is None else sight[part] for part in parts]
+        found = (
+            attend(query[part], kept.of(part), filled, seen, scratch)
+            for part, seen in zip(parts, shown, strict=True)
+        )
+        return torch.cat(list(found))
+    key_scale, value_scale = kept.scales(filled)
+    work = PRODUCT * query.numel() * filled
+    flat, keys = query.reshape(rows * heads, queries, width), kept.unscaled(0, filled, scratch)
+    scores = shared(work, torch.bmm, flat, keys.transpose(1, 2))
+    scores = _seen(scores.view(rows, heads, queries, filled), key_scale, sight)
+    weights = torch.softmax(scores, -1)
+    if value_scale is not None:
+        weights.mul_(value_scale)
+    values = kept.unscaled(1, filled, scratch)
+    return shared(work, torch.bmm, weights.flatten(0, 1), values).view(query.shape)
 
 
-def _floats(kept: Tensor, scratch: Tensor | None) -> Tensor:
-    return kept if scratch is None else scratch[: kept.numel()].view(kept.shape).copy_(kept)
+def _seen(scores: Tensor, scale: Tensor | None, sight: Tensor | None) -> Tensor:
+    """The scores in their scale, without what is hidden."""
+    if scale is None:
+        return scores if sight is None else scores.add_(sight)
+    return scores.mul_(scale) if sight is None else torch.addcmul(sight, scores, scale)

@@ -15,13 +15,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.models.lean.kept import Kept
+
 ROOM = 16  # symbols that there is always room for
 PROMISED = 128
 ALIVE = 0.9  # where more than this share of entries is descended from, dropping the others is not worth it
 # Added to the score of what may not be seen; where all is hidden, all is alike, not NaN.
 HIDDEN = -1e30
-
-Layer = Float[Tensor, "two rows _ _ _"]
 
 
 @final
@@ -32,7 +32,7 @@ class Entries:
     Without `sight` a row is one hypothesis, which sees all.
     """
 
-    layers: tuple[Layer, ...]
+    layers: tuple[Kept, ...]
     sight: Float[Tensor, "rows slots room"] | None = None
     filled: int = 0
     limit: int | None = None  # with more than this, entries are dropped; at first, all the room
@@ -43,15 +43,16 @@ class Entries:
         rows: int,
         heads: Iterable[tuple[int, int]],
         capacity: int = ROOM,
-        kept: torch.dtype = torch.float32,
+        *,
+        whole: bool = False,
     ) -> Entries:
         """Before the first symbol; each layer has its number of heads and their width.
 
         Room for some of the `capacity` is promised now: what is never written to takes no memory.
         """
         room = max(ROOM, min(capacity, PROMISED))
-        sizes = [(2, rows, count, room, width) for count, width in heads]
-        return cls(tuple(torch.empty(size, dtype=kept) for size in sizes))
+        layers = (Kept.empty(rows, count, room, width, whole=whole) for count, width in heads)
+        return cls(tuple(layers))
 
     @property
     def slots(self) -> int:
@@ -59,9 +60,14 @@ class Entries:
         return 1 if self.sight is None else self.sight.shape[1]
 
     @property
+    def rows(self) -> int:
+        """Sources."""
+        return self.layers[0].numbers.shape[1]
+
+    @property
     def room(self) -> int:
         """Entries a row can have."""
-        return self.layers[0].shape[3]
+        return self.layers[0].room
 
     def extended(self) -> Entries:
         """With the next symbol of each slot, which alone sees it; its keys and values are to be written."""
@@ -77,10 +83,9 @@ class Entries:
         self, rows: Int[Tensor, " rows"] | None, hypotheses: Int[Tensor, " rows_slots"]
     ) -> Entries:
         """These rows (or all), whose slots continue these hypotheses, counted over all rows."""
-        layers, count = self.layers, self.layers[0].shape[1]
+        layers, count = self.layers, self.rows
         if rows is not None:
-            written = [layer[:, :, :, : self.filled].index_select(1, rows) for layer in layers]
-            layers = tuple(_copied(layer, self.room) for layer in written)
+            layers = tuple(layer.select(rows, self.filled) for layer in layers)
             count = len(rows)
         if self.sight is None and len(hypotheses) == count:
             return replace(self, layers=layers)
@@ -88,8 +93,8 @@ class Entries:
         if sight is None:
             slots = len(hypotheses) // max(1, count)
             limit, room = self.filled + ROOM * slots, self.room * slots
-            layers = tuple(_copied(layer[:, :, :, : self.filled], room) for layer in layers)
-            sight = torch.zeros(self.layers[0].shape[1], 1, room)
+            layers = tuple(layer.moved(self.filled, room) for layer in layers)
+            sight = torch.zeros(self.rows, 1, room)
         chosen = sight.flatten(0, 1).index_select(0, hypotheses).unflatten(0, (count, -1))
         return replace(self, layers=layers, sight=chosen, limit=limit)
 
@@ -97,7 +102,7 @@ class Entries:
         """With room for more: where that is enough by dropping what no hypothesis descends from, in place."""
         if self.sight is None:
             room = self.filled + max(ROOM, self.filled // 2)
-            layers = tuple(_copied(layer[:, :, :, : self.filled], room) for layer in self.layers)
+            layers = tuple(layer.moved(self.filled, room) for layer in self.layers)
             return replace(self, layers=layers)
         alive = (self.sight[:, :, : self.filled] == 0).any(1)
         count = int(alive.sum(1).max())
@@ -108,23 +113,5 @@ class Entries:
         order = alive.int().argsort(dim=1, descending=True, stable=True)[:, :count]
         sight = self.sight.new_empty(*self.sight.shape[:2], room)
         sight[:, :, :count] = self.sight.gather(2, order.unsqueeze(1).expand(-1, self.slots, -1))
-        layers = tuple(_pruned(layer, order, room) for layer in self.layers)
+        layers = tuple(layer.pruned(order, room) for layer in self.layers)
         return Entries(layers, sight, count, limit)
-
-
-def _pruned(layer: Layer, order: Int[Tensor, "rows count"], room: int) -> Layer:
-    two, rows, heads, before, width = layer.shape
-    first = torch.arange(0, two * rows * heads * before, before).view(two, rows, heads, 1)
-    place = (first + order.unsqueeze(1)).flatten()
-    entries = layer.view(-1, width).index_select(0, place).view(two, rows, heads, -1, width)
-    if room > before:
-        return _copied(entries, room)
-    layer[:, :, :, : entries.shape[3]] = entries
-    return layer
-
-
-def _copied(entries: Layer, room: int) -> Layer:
-    two, rows, heads, filled, width = entries.shape
-    layer = entries.new_empty(two, rows, heads, room, width)
-    layer[:, :, :, :filled] = entries
-    return layer

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -14,12 +12,14 @@ from torch import Tensor
 from regard.models.decoder import Decoder, Inputs, Logits, Selectable
 from regard.models.encoder import Encoded
 from regard.models.lean.block import Feed, Norm, Reading, attend
-from regard.models.lean.cache import Entries, Layer
-from regard.models.lean.encoder import Table, anchor, hidden
+from regard.models.lean.cache import Entries
+from regard.models.lean.encoder import Table, anchor, hidden, portions
+from regard.models.lean.kept import FEW, Kept, give_back
 from regard.models.lean.product import Product
+from regard.models.lean.threads import alone
 
 Rows = Float[Tensor, "rows width"]
-Sources = tuple[Layer, ...]
+PAD = 1 << 20  # floats that are on the scratch pad at once
 
 
 @final
@@ -27,11 +27,12 @@ Sources = tuple[Layer, ...]
 class LeanState(Selectable):
     """What was said, and what each layer sees of the source: one view a row, which all its slots share.
 
-    The scratch pad is one for all layers and steps: memory that is taken and given back gets holes.
+    The scratch pad, where some rows at a time become floats, is one for all layers and steps: memory that is
+    taken and given back gets holes.
     """
 
     said: Entries
-    sources: Sources
+    sources: tuple[Kept, ...]
     sight: Float[Tensor, "rows 1 1 key"] | None
     rows: int
     position: int = 0
@@ -40,8 +41,9 @@ class LeanState(Selectable):
     def extended(self) -> LeanState:
         """With room for the next symbol of each hypothesis."""
         said, scratch = self.said.extended(), self.scratch
-        if said.layers[0].dtype != torch.float32:
-            needed = max(layer[0].numel() for layer in (*said.layers, *self.sources))
+        if said.layers[0].scale is not None:
+            each = max(kept.numbers[0, 0].numel() for kept in (*said.layers, *self.sources))
+            needed = max(each, min(PAD, each * self.rows))
             if scratch is None or len(scratch) < needed:
                 scratch = torch.empty(needed)
         return replace(self, said=said, scratch=scratch)
@@ -54,7 +56,7 @@ class LeanState(Selectable):
             kept = row  # no common number of slots: every hypothesis becomes a row of its own
         if len(kept) == self.rows and bool((kept == torch.arange(self.rows)).all()):
             return replace(self, said=self.said.select(None, rows))
-        sources = tuple(source.index_select(1, kept) for source in self.sources)
+        sources = tuple(source.select(kept, source.room) for source in self.sources)
         sight = None if self.sight is None else self.sight.index_select(0, kept)
         said = self.said.select(kept, rows)
         return replace(self, said=said, sources=sources, sight=sight, rows=len(kept))
@@ -79,6 +81,7 @@ class LeanDecoder(Decoder[LeanState]):
     """A Transformer decoder for generation alone, on a CPU: it cannot be trained or watched."""
 
     multiple = 1
+    crowd = 64  # more would gain nothing in products, and lose what the processor's cache has
 
     def __init__(
         self,
@@ -89,21 +92,21 @@ class LeanDecoder(Decoder[LeanState]):
         *,
         begin: int,
         end: int,
-        alone: int = 0,
-        kept: torch.dtype = torch.float32,
+        whole: bool = False,
     ) -> None:
         super().__init__()
-        self.alone = alone  # up to so many rows are less work than sharing them with another thread
         self.table, self.blocks, self.norm, self.output = table, blocks, norm, output
-        self.kept = kept  # how keys and values are
+        self.whole = whole  # keys and values are kept as whole numbers
         self.begin, self.end = begin, end
         self.anchor = anchor()
 
     def start(self, encoded: Encoded, capacity: int) -> LeanState:
         """Nothing said; keys and values of the source are worked out here, once for all slots."""
         rows = len(encoded.states)
+        if self.whole and rows >= FEW:
+            give_back()
         sizes = [(block.attention.heads, block.attention.width) for block in self.blocks]
-        said = Entries.none(rows, sizes, capacity, self.kept)
+        said = Entries.none(rows, sizes, capacity, whole=self.whole)
         if self.blocks[0].source is None:
             return LeanState(said, (), None, rows)
         length = encoded.states.shape[1]
@@ -112,16 +115,28 @@ class LeanDecoder(Decoder[LeanState]):
         states = encoded.states
         if void is not None and sight is not None and bool(void.all(1).any()):
             states = states.masked_fill(void.unsqueeze(2), 0.0)
-        flat = states.reshape(rows * length, -1)
-        sources = tuple(_seen(block, flat, rows, self.kept) for block in self.blocks)
+        with alone(whole=self.whole):
+            sources = tuple(self._seen(block, states) for block in self.blocks)
         return LeanState(said, sources, sight, rows)
+
+    def _seen(self, block: LeanBlock, states: Float[Tensor, "rows length width"]) -> Kept:
+        """Keys and values of the source for one layer."""
+        assert block.source is not None
+        assert block.cross is not None
+        (rows, length), (heads, width) = states.shape[:2], (block.cross.heads, block.cross.width)
+        kept = Kept.empty(rows, heads, length, width, whole=self.whole)
+        for part in portions(rows, length):
+            found = block.source(states[part].flatten(0, 1))
+            found = found.view(-1, length, 2, heads, width).permute(2, 0, 3, 1, 4)
+            kept.of(part).write(found, 0)
+        return kept
 
     def step(
         self, state: LeanState, tokens: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch vocabulary"], LeanState]:
         """One symbol of each hypothesis."""
         state = state.extended()
-        with _threads(1 if len(tokens) <= self.alone else None):
+        with alone(whole=self.whole):
             states = self.table.at(tokens, state.position)
             for number, block in enumerate(self.blocks):
                 states = _say(block.attention, states, state, number)
@@ -141,41 +156,16 @@ class LeanDecoder(Decoder[LeanState]):
         return torch.stack(logits, 1)
 
 
-@contextmanager
-def _threads(count: int | None) -> Iterator[None]:
-    before = torch.get_num_threads()
-    if count is None or count == before:
-        yield
-        return
-    try:
-        torch.set_num_threads(count)
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _seen(
-    block: LeanBlock, states: Float[Tensor, "words width"], rows: int, kept: torch.dtype
-) -> Layer:
-    """Keys and values of the source for one layer."""
-    assert block.source is not None
-    assert block.cross is not None
-    found = block.source(states).view(rows, -1, 2, block.cross.heads, block.cross.width)
-    return found.permute(2, 0, 3, 1, 4).to(kept, memory_format=torch.contiguous_format)
-
-
 def _say(reading: Reading, states: Rows, state: LeanState, number: int) -> Rows:
     """Self-attention: the newest keys and values go behind the others, then all that is seen is read."""
     said = state.said
     layer, slots, filled = said.layers[number], said.slots, said.filled
-    rows, heads, width = layer.shape[1], reading.heads, reading.width
+    rows, heads, width = said.rows, reading.heads, reading.width
     three = reading.into(reading.residual.open(states)).view(rows, slots, 3, heads, width)
-    query, key, value = three.permute(2, 0, 3, 1, 4).unbind()
-    new = layer[:, :, :, filled - slots : filled]
-    new[0].copy_(key)
-    new[1].copy_(value)
+    query, *_ = three = three.permute(2, 0, 3, 1, 4)
+    layer.write(three[1:], filled - slots)
     sight = None if said.sight is None else said.sight[:, None, :, :filled]
-    context = attend(query, layer[:, :, :, :filled], sight, state.scratch)
+    context = attend(query, layer, filled, sight, state.scratch)
     return reading.close(context.transpose(1, 2).reshape(len(states), -1), states)
 
 
@@ -183,5 +173,6 @@ def _look_up(reading: Reading, states: Rows, state: LeanState, number: int) -> R
     """Cross-attention: all slots of a row read the one view of its source."""
     query = reading.into(reading.residual.open(states))
     query = query.view(state.rows, -1, reading.heads, reading.width).transpose(1, 2)
-    context = attend(query, state.sources[number], state.sight, state.scratch)
+    source = state.sources[number]
+    context = attend(query, source, source.room, state.sight, state.scratch)
     return reading.close(context.transpose(1, 2).reshape(len(states), -1), states)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -14,6 +15,9 @@ from regard.attention import Added, Padding
 from regard.models.encoder import Encoded, Encoder, Source
 from regard.models.lean.block import Feed, Norm, Reading
 from regard.models.lean.cache import HIDDEN
+from regard.models.lean.threads import alone
+
+CACHED = 256  # words
 
 
 @final
@@ -59,9 +63,12 @@ class LeanEncoder(Encoder):
         blocks: tuple[tuple[Reading, Feed], ...],
         norm: Norm | None,
         width: int,
+        *,
+        whole: bool = False,
     ) -> None:
         nn.Module.__init__(self)  # its embedding is a table, not a module
         self.table, self.blocks, self.norm, self.width = table, blocks, norm, width
+        self.whole = whole
         self.anchor = anchor()
 
     def forward(self, source: Source, padding: Padding | None = None) -> Encoded:
@@ -70,13 +77,25 @@ class LeanEncoder(Encoder):
         void = None if padding is None else padding.unseen(length)
         if void is not None:
             source = source.masked_fill(void, 0)
-        states = self.table.sequence(source)
         sight = hidden(void)
+        states = torch.empty(batch, length, self.width)
+        with alone(whole=self.whole):
+            for part in portions(batch, length):
+                states[part] = self._read(source[part], None if sight is None else sight[part])
+        return Encoded(states, padding)
+
+    def _read(self, source: Source, sight: Tensor | None) -> Float[Tensor, "batch length width"]:
+        states = self.table.sequence(source)
         for reading, feed in self.blocks:
-            states = _read(reading, states, batch, sight)
-            states = feed(states)
+            states = feed(_read(reading, states, len(source), sight))
         states = states if self.norm is None else self.norm(states)
-        return Encoded(states.view(batch, length, -1), padding)
+        return states.view(*source.shape, -1)
+
+
+def portions(batch: int, length: int) -> Iterator[slice]:
+    """Rows of a batch, as many at once as the processor's cache has room for."""
+    some = max(1, CACHED // max(1, length))
+    return (slice(first, first + some) for first in range(0, batch, some))
 
 
 def hidden(void: Tensor | None) -> Float[Tensor, "batch 1 1 key"] | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -18,14 +16,13 @@ from regard.models.encoder import Encoder, TransformerEncoder
 from regard.models.lean.block import Feed, Norm, Reading, Residual
 from regard.models.lean.decoder import LeanBlock, LeanDecoder
 from regard.models.lean.encoder import LeanEncoder, Table
+from regard.models.lean.kept import give_back
 from regard.models.lean.product import Product, product
 from regard.models.model import Model, Reader
-from regard.models.narrow import SCALE, from_rows, to_rows
+from regard.models.narrow import SCALE, from_rows, to_rows, widened
 from regard.models.transformer_decoder import TransformerDecoder
 
 LeanWeights = Literal["float32", "int8"]
-
-_ALONE = 4  # rows of whole numbers that one thread steps by itself
 
 
 def lean(
@@ -49,14 +46,18 @@ def lean(
     if lean_encoder is encoder and lean_reader is reader:
         return None
     if state is not None:
-        _give_back()
+        if lean_reader is reader:
+            _fill(reader, "reader.", state)
+        if encoder is not None and lean_encoder is encoder:
+            _fill(encoder, "encoder.", state)
+        give_back()
     return Model(lean_encoder, lean_reader).eval()
 
 
-def _give_back() -> None:
-    """Return to the system what packing took and left; where that is not known how, it stays taken."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
+def _fill(side: nn.Module, prefix: str, state: dict[str, Tensor]) -> None:
+    """A side that stays as it is gets its tensors; none of them need have had memory."""
+    own = {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)}
+    side.load_state_dict(widened(own), assign=True)
 
 
 def is_standard(side: TransformerEncoder | TransformerDecoder) -> bool:
@@ -110,7 +111,8 @@ class _Packing:
         norm = self.norm("encoder.norm", side.norm)
         assert isinstance(side.embedding, Embedding)
         table = self.table("encoder.embedding", side.embedding)
-        return LeanEncoder(table, tuple(blocks), norm, side.width)
+        whole = self.weights == "int8"
+        return LeanEncoder(table, tuple(blocks), norm, side.width, whole=whole)
 
     def decoder(self, side: TransformerDecoder) -> LeanDecoder:
         blocks = []
@@ -124,7 +126,6 @@ class _Packing:
                     f"{path}.cross", block.cross, block.cross_residual, within=False
                 )
             blocks.append(LeanBlock(reading, source, cross, self.feed(path, block)))
-        whole = self.weights == "int8"
         return LeanDecoder(
             self.table("reader.embedding", side.embedding),
             tuple(blocks),
@@ -132,8 +133,7 @@ class _Packing:
             self.product("reader.output", few=True),
             begin=side.begin,
             end=side.end,
-            alone=_ALONE if whole else 0,
-            kept=torch.bfloat16 if whole else torch.float32,  # rounding that whole numbers outdo
+            whole=self.weights == "int8",
         )
 
     def reading(
@@ -160,7 +160,7 @@ class _Packing:
         return Feed(
             self.residual(f"{path}.feedforward_residual", block.feedforward_residual),
             self.product(f"{path}.feedforward.widen", few=few),
-            self.product(f"{path}.feedforward.narrow", few=few, positive=feed.activation == "relu"),
+            self.product(f"{path}.feedforward.narrow", few=few, bends=feed.activation == "relu"),
             feed.activation,
         )
 
@@ -198,7 +198,7 @@ class _Packing:
                 return None
 
     def product(
-        self, *paths: str, first: float = 1.0, few: bool = False, positive: bool = False
+        self, *paths: str, first: float = 1.0, few: bool = False, bends: bool = False
     ) -> Product:
         """One product of several maps of the same input; the first one's result is scaled."""
         taken = [self.taken(f"{path}.weight") for path in paths]
@@ -210,7 +210,7 @@ class _Packing:
             bias[: len(parts[0])] *= first
         del taken
         weights, scale = self._joined(parts, scales, first)
-        return product(weights, scale, bias, self.weights, few=few, positive=positive)
+        return product(weights, scale, bias, self.weights, few=few, bends=bends)
 
     def _joined(
         self, parts: list[Tensor], scales: list[Tensor | None], first: float

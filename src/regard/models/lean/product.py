@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cache
 from typing import Any, final
 
@@ -15,15 +16,13 @@ import torch
 from jaxtyping import Float, Int8
 from torch import Tensor
 
+from regard.models.lean.threads import shared
 from regard.models.narrow import Weights, from_rows, to_rows
 
 Rows = Float[Tensor, "rows inputs"]
 Products = Float[Tensor, "rows outputs"]
 
-_TINY = 1e-30  # a row of zeros has this scale
-_CACHED = (
-    256  # rows that the processor's cache has room for, on their way to whole numbers and back
-)
+TINY = torch.full((), 1e-30)  # a row of zeros has this scale
 _ROWS = 32  # float32 weights are laid out for about so many rows
 
 
@@ -36,7 +35,7 @@ class Product(ABC):
 
     @abstractmethod
     def relu(self, rows: Rows) -> Products:
-        """The product, and 0 where it is negative."""
+        """The product, and 0 where it is negative: here, or where a product that `bends` reads it."""
 
     @abstractmethod
     def onto(self, rows: Rows, states: Products) -> Products:
@@ -86,7 +85,8 @@ class FloatProduct(Product):
 class WholeProduct(Product):
     """Weights as whole numbers: a quarter of the bytes to read, and four products in one instruction.
 
-    Where no row will ever have a negative number (`positive`), all whole numbers are there for the others.
+    Where what is negative counts as 0 (it `bends`: x -> relu(x) W^T + b), all whole numbers are there for the
+    rest, and nobody need look for the negative ones: below the least whole number there is none.
     """
 
     def __init__(
@@ -95,31 +95,24 @@ class WholeProduct(Product):
         scale: Float[Tensor, " out"],
         bias: Tensor | None,
         *,
-        positive: bool = False,
+        bends: bool = False,
     ) -> None:
-        self.packed, self.bias, self.positive = _packed(whole, scale), bias, positive
+        self.packed, self.bias, self.bends = _packed(whole, scale), bias, bends
         self.outputs = len(whole)
 
     def __call__(self, rows: Rows) -> Products:
         """Round the rows, multiply, scale."""
-        if len(rows) > _CACHED:
-            found = rows.new_empty(len(rows), self.outputs)
-            for part, place in zip(rows.split(_CACHED), found.split(_CACHED), strict=True):
-                place.copy_(self(part))
-            return found
         found, scale = self.unscaled(rows)
-        return found.mul_(scale) if self.bias is None else torch.addcmul(self.bias, found, scale)
+        if self.bias is None:
+            return found.mul_(scale)
+        return torch.addcmul(self.bias, found, scale, out=found)
 
     def relu(self, rows: Rows) -> Products:
-        """The same, and 0 where it is negative."""
-        return self(rows).relu_()
+        """The same: what is negative becomes 0 where the next product rounds it."""
+        return self(rows)
 
     def onto(self, rows: Rows, states: Products) -> Products:
         """Scaled and summed at once."""
-        if len(rows) > _CACHED:
-            for part, place in zip(rows.split(_CACHED), states.split(_CACHED), strict=True):
-                self.onto(part, place)
-            return states
         found, scale = self.unscaled(rows)
         if self.bias is not None:
             states = states.add_(self.bias)
@@ -127,13 +120,14 @@ class WholeProduct(Product):
 
     def unscaled(self, rows: Rows) -> tuple[Products, Float[Tensor, "rows 1"]]:
         """Each row's product but for the row's own scale, and that scale."""
-        middle = 0 if self.positive else (_most() + 1) // 2
         # By way of its absolute values a row's largest is found ten times sooner than by its norm.
-        largest = (rows if self.positive else rows.abs()).amax(1, keepdim=True)
-        scale = torch.add(_tiny(), largest, alpha=1 / (_most() - middle))
-        return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
-            rows / scale, 1.0, middle, self.packed
-        ), scale
+        largest = (rows if self.bends else rows.abs()).amax(1, keepdim=True)
+        if self.bends:
+            largest.clamp_(min=0)
+        middle = 0 if self.bends else (_most() + 1) // 2
+        scale = torch.add(TINY, largest, alpha=1 / (_most() - middle))
+        work = rows.numel() * self.outputs
+        return shared(work, _multiply(), rows / scale, 1.0, middle, self.packed), scale
 
 
 def _packed(whole: Int8[Tensor, "out columns"], scale: Float[Tensor, " out"]) -> Any:
@@ -163,16 +157,16 @@ def product(
     weights: Weights,
     *,
     few: bool = True,
-    positive: bool = False,
+    bends: bool = False,
 ) -> Product:
     """A product of weights that are floats, or whole numbers with scales, in the form asked for.
 
-    `few` says that it will often meet one row only, `positive` that it meets no number below 0.
+    `few` says that it will often meet one row only, `bends` that it reads a number below 0 as 0.
     """
     if weights == "int8":
         if scale is None:
             weight, scale = to_rows(weight)
-        return WholeProduct(weight.contiguous(), scale.contiguous(), bias, positive=positive)
+        return WholeProduct(weight.contiguous(), scale.contiguous(), bias, bends=bends)
     return FloatProduct(weight if scale is None else from_rows(weight, scale), bias, few=few)
 
 
@@ -181,7 +175,7 @@ def multiplies_whole() -> bool:
     """Whether this processor's products of whole numbers are there, and exact at their largest."""
     try:
         whole = torch.full((16, 64), 127, dtype=torch.int8)
-        probes = [WholeProduct(whole, torch.ones(16), None, positive=p) for p in (False, True)]
+        probes = [WholeProduct(whole, torch.ones(16), None, bends=p) for p in (False, True)]
         return all(_is_exact(probe, rows) for probe in probes for rows in (1, 65))
     except (RuntimeError, AttributeError):
         return False
@@ -202,12 +196,12 @@ def _most() -> int:
 
 
 @cache
+def _multiply() -> Callable[..., Tensor]:
+    return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32.default
+
+
+@cache
 def _has_onednn() -> bool:
     return torch.backends.mkldnn.is_available() and hasattr(
         torch.ops.mkldnn, "_reorder_linear_weight"
     )
-
-
-@cache
-def _tiny() -> Tensor:
-    return torch.full((1, 1), _TINY)
