@@ -126,7 +126,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=16384, help="of a batch")
     parser.add_argument("--beam", type=int)
     parser.add_argument("--most", type=int, help="only the first so many sentences of each set")
-    parser.add_argument("--interval", action="store_true", help="95% intervals, by resampling")
+    parser.add_argument("--interval", action="store_true", help="95%% intervals, by resampling")
     parser.add_argument("--only", nargs="*", help="only these test sets")
     parser.add_argument("--out", type=Path, default=Path("scores.json"))
     parser.add_argument("--texts", type=Path, help="a folder for the translations")

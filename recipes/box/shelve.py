@@ -69,14 +69,16 @@ def other_scores(given: str) -> Iterator[Score]:
 
 
 def forget_places(config: Path) -> None:
-    """The files a model learned from go by their names: where they lay is nobody's business."""
+    """What a model learned and started from goes by its name: where that lay is nobody's business."""
     settings = read_settings(config)
     names = {
         role: tuple(Path(path).name for path in getattr(settings.data, role))
         for role in ("train", "valid", "test")
     }
     data = settings.data.model_copy(update=names)
-    config.write_text(to_toml(settings.model_copy(update={"data": data})), "utf-8")
+    start = None if settings.start is None else Path(settings.start).name
+    told = settings.model_copy(update={"data": data, "start": start})
+    config.write_text(to_toml(told), "utf-8")
 
 
 def best_look(predictor: Predictor, directions: tuple[str, ...]) -> dict[str, Any] | None:

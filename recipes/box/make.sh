@@ -1,0 +1,46 @@
+#!/bin/sh
+# One model of the box, from raw files to its scores:
+#
+#     sh recipes/box/make.sh translator|tagger|sentiment DATA OUT [more for `regard train`]
+#
+# Killed at any point, the same command goes on. README.md beside this file says what to expect.
+set -eu
+model=$1 data=$2 place=$3
+shift 3
+here=$(dirname "$0")
+mkdir -p "$place"
+
+learn() { # FOLDER and what else `regard train` is told
+    folder=$1
+    shift
+    regard train --out "$place/$folder" "$@"
+}
+
+case $model in
+translator)
+    [ -f "$place/clean/facts.json" ] || python "$here/clean.py" "$data" "$place/clean"
+    [ -f "$place/corpus/facts.json" ] || python "$here/corpus.py" "$place/clean" "$place/corpus"
+    set -- "$place/corpus/train.tsv" --valid "$place/corpus/valid.tsv" --config "$here/translator.toml" "$@"
+    learn translator-first "$@"
+    # Once more from there, by half the rate: a warm restart.
+    learn translator --start-from "$place/translator-first" \
+        --set train.steps=9000 --set train.rate=7e-4 --set train.warmup=300 "$@"
+    python "$here/score.py" "$place/translator" "$data" --clean "$place/clean" --weights int8 \
+        --out "$place/translator.json"
+    ;;
+tagger)
+    treebank=$data/ud_english_ewt/en_ewt-ud
+    learn tagger "$treebank-train.conllu.xz" --valid "$treebank-dev.conllu.xz" \
+        --config "$here/tagger.toml" "$@"
+    regard evaluate "$place/tagger" "$treebank-test.conllu.xz"
+    ;;
+sentiment)
+    [ -f "$place/sst/train.tsv" ] || python "$here/phrases.py" "$data" "$place/sst"
+    learn sentiment "$place/sst/train.tsv" --valid "$place/sst/valid.tsv" --config "$here/sentiment.toml" "$@"
+    regard evaluate "$place/sentiment" "$place/sst/test.tsv"
+    ;;
+*)
+    echo "no model '$model': translator, tagger or sentiment" >&2
+    exit 2
+    ;;
+esac
