@@ -22,7 +22,7 @@ kind = "word"
 vocabulary = 64
 shared = false
 [batch]
-tokens = 4096
+tokens = {tokens}
 max_length = 64
 [train]
 steps = {steps}
@@ -98,10 +98,10 @@ SPLITS = {
     "turn-left": ("addprim_turn_left", "90.0 (90.3 best)"),
 }
 MODELS = {
-    "lstm": LSTM.format(score="none") + COMMON.format(steps=2500, rate=1e-3),
-    "lstm-attention": LSTM.format(score="dot") + COMMON.format(steps=2500, rate=1e-3),
-    "gru-attention": GRU + COMMON.format(steps=2000, rate=2e-3),
-    "transformer": TRANSFORMER + COMMON.format(steps=2000, rate=1e-3),
+    "lstm": LSTM.format(score="none") + COMMON.format(tokens=1024, steps=5000, rate=1e-3),
+    "lstm-attention": LSTM.format(score="dot") + COMMON.format(tokens=4096, steps=2500, rate=1e-3),
+    "gru-attention": GRU + COMMON.format(tokens=1024, steps=5000, rate=1e-3),
+    "transformer": TRANSFORMER + COMMON.format(tokens=4096, steps=2000, rate=1e-3),
 }
 ROWS = {
     f"{split}-{model}": Row(settings, split, published)
