@@ -211,7 +211,8 @@ def vocabulary(folder: Path, _rows: int) -> None:
 
 def encode(folder: Path, _rows: int) -> None:
     from regard.run.corpus import Corpus
-    from regard.run.folder import Run, read_task
+    from regard.run.folder import Run
+    from regard.run.task import read_task
 
     chosen = settings(folder)
     run = Run(folder / "run", chosen, read_task(folder / "run" / "tokenizer.json", chosen.task))
@@ -222,7 +223,8 @@ def read(folder: Path, _rows: int) -> dict[str, Any]:
     """A thousand batches as training takes them."""
     import torch
 
-    from regard.run.folder import Run, read_task
+    from regard.run.folder import Run
+    from regard.run.task import read_task
     from regard.train.feed import Feed, Position
     from regard.train.world import World
 

@@ -88,7 +88,8 @@ def test_what_is_no_json_is_a_fault_that_can_be_tried_again(plain, address):
 def test_a_long_wait_says_why(plain, address):
     plain.clock.install()
     plain.route("**/api/trace", lambda route: None)
-    open_at(plain, address, run="phrases", text=TEXT)
+    with plain.expect_request("**/api/trace"):  # before it, the page waits for its own parts
+        open_at(plain, address, run="phrases", text=TEXT)
     plain.wait_for_selector(".loading")
     plain.clock.run_for(3000)
     assert "also loads it" in plain.locator(".loading").inner_text()
