@@ -14,6 +14,7 @@ from regard.models import (
     TransformerReaderSettings,
     TransformerSettings,
     build,
+    straight,
 )
 from tests.laws.test_search_graph import drawn, same
 
@@ -62,6 +63,20 @@ def test_it_follows_the_weights_as_they_change():
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.mul_(-1.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("seed", range(200, 206))
+def test_the_encoder_goes_straight_and_finds_what_its_modules_find(seed, dtype):
+    model, source, lengths, _ = drawn(seed)
+    model, source, lengths = model.to("cuda", dtype), source.cuda(), lengths.cuda()
+    expected = model.encode(source, lengths)
+    with torch.inference_mode():
+        assert straight.takes(model.encoder, model.encoder.embed(source, expected.padding))
+        found = model.encode(source, lengths)
+    real = ~expected.padding.unseen(source.shape[1])
+    close = 0.15 if dtype == torch.bfloat16 else 1e-4
+    torch.testing.assert_close(found.states[real], expected.states[real], atol=close, rtol=close)
 
 
 def base(norm, vocabulary=32768):

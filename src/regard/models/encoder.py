@@ -23,6 +23,7 @@ from regard.layers import (
     narrowed,
 )
 from regard.layers.spread import is_in_pieces
+from regard.models import straight
 
 Source = Int[Tensor, "batch source"] | Float[Tensor, "batch source features"]
 
@@ -117,17 +118,20 @@ class TransformerEncoder(Encoder):
 
     def forward(self, source: Source, padding: Padding | None = None) -> Encoded:
         """One state a word; `mask` bounds how far each may look."""
-        return Encoded(self._read(self.embed(source, padding), padding), padding)
+        states = narrowed(self.embed(source, padding))
+        if straight.takes(self, states):
+            return Encoded(straight.read(self, states, padding), padding)
+        return Encoded(self._read(states, padding), padding)
 
     def forward_packed(self, source: Int[Tensor, "1 places"], segments: Segments) -> Encoded:
         """Many sources in one row, each for itself."""
         assert isinstance(self.embedding, Embedding), "frames are not packed"
-        states = self.embedding(source, segments=segments)
+        states = narrowed(self.embedding(source, segments=segments))
         return Encoded(self._read(states, Packed(segments, segments)), segments=segments)
 
     def _read(self, states: Tensor, real: Mask | None) -> Tensor:
         mask = real if self.mask is None else self.mask & real
-        flow = Unclosed(narrowed(states))
+        flow = Unclosed(states)
         for block in self.blocks:
             whole = not is_in_pieces(block)
             flow = block.follow(flow, mask) if whole else Unclosed(block(flow.states, mask))

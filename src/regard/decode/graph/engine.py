@@ -21,6 +21,7 @@ from regard.decode.hypothesis import Hypothesis
 from regard.decode.prefix import Prefix
 from regard.decode.settings import DecodeSettings
 from regard.models import Decoder, Encoded, TransformerDecoder
+from regard.models.joined import Written, written
 
 SLOTS = 16  # the widest beam that one program of a kernel ranks
 POSITIONS = 64  # caches start with this much room, and grow by this factor below
@@ -55,13 +56,13 @@ def search(
     """The best `top_beams` hypotheses of each row, best first, for a search that the engine takes."""
     assert isinstance(decoder, TransformerDecoder)
     device = encoded.states.device
-    dtype = _precision(decoder, device)
+    dtype, now = _precision(decoder, device), written(decoder)
     with _lock:
         engine = _engines.get(decoder)
-        if engine is None or not engine.fits(decoder, dtype, device):
-            engine = _engines[decoder] = Engine(decoder, dtype)
+        if engine is None or not engine.fits(now, dtype, device):
+            engine = _engines[decoder] = Engine(decoder, dtype, now)
     with engine.lock, torch.autocast(device.type, enabled=False):
-        engine.refresh(decoder)
+        engine.refresh(decoder, now)
         return engine.search(encoded, settings)
 
 
@@ -69,27 +70,26 @@ def search(
 class Engine:
     """Sessions are kept, the newest used last, while they fit into a share of the memory."""
 
-    def __init__(self, decoder: TransformerDecoder, dtype: torch.dtype) -> None:
+    def __init__(self, decoder: TransformerDecoder, dtype: torch.dtype, now: Written) -> None:
         self.lock = Lock()
         self.weights: Weights = pack(decoder, dtype)
-        self.versions = _versions(decoder)
+        self.written = now
         self.sessions: OrderedDict[Shape, Session] = OrderedDict()
 
-    def fits(self, decoder: TransformerDecoder, dtype: torch.dtype, device: torch.device) -> bool:
+    def fits(self, now: Written, dtype: torch.dtype, device: torch.device) -> bool:
         """Whether the packed weights have this precision and place, and the decoder its old shape."""
-        shapes = tuple(part[1] for part in _versions(decoder))
-        mine = tuple(part[1] for part in self.versions)
-        return (self.weights.dtype, self.weights.table.device, mine) == (dtype, device, shapes)
+        if (self.weights.dtype, self.weights.table.device) != (dtype, device):
+            return False
+        return now == self.written or _shapes(now) == _shapes(self.written)
 
-    def refresh(self, decoder: TransformerDecoder) -> None:
+    def refresh(self, decoder: TransformerDecoder, now: Written) -> None:
         """Training goes on between searches: new values go where recorded steps will read them."""
-        versions = _versions(decoder)
-        if versions == self.versions:
+        if now == self.written:
             return
         fresh = pack(decoder, self.weights.dtype)
         for old, new in zip(self.weights.tensors(), fresh.tensors(), strict=True):
             old.copy_(new)
-        self.versions = versions
+        self.written = now
 
     def search(self, encoded: Encoded, settings: DecodeSettings) -> list[list[Hypothesis]]:
         """Step until every row is closed, moving to a smaller or a roomier session where that pays."""
@@ -203,12 +203,8 @@ def _precision(decoder: TransformerDecoder, device: torch.device) -> torch.dtype
     return decoder.embedding.table.weight.dtype
 
 
-def _versions(decoder: TransformerDecoder) -> tuple[tuple[Any, torch.Size], ...]:
-    """Which tensors the weights are, how often each was written, and its shape."""
-    return tuple(
-        ((tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version), tensor.shape)
-        for tensor in decoder.parameters()
-    )
+def _shapes(now: Written) -> list[torch.Size]:
+    return [shape for _, _, shape in now]
 
 
 def _has_places(decoder: Decoder[Any], length: int) -> bool:

@@ -12,9 +12,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.decode.graph.state import ALIVE, ENDED, State
-from regard.decode.graph.weights import Linear, Norm, Weights
+from regard.decode.graph.weights import Weights
 from regard.decode.rank import best
 from regard.layers.feedforward import Activation, activate
+from regard.models.joined import Linear, Norm
 
 Found = Float[Tensor, "hypotheses _"]
 

@@ -14,28 +14,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.attention import Added, Attention, Causal, Dot, Heads, Learned, ScaledDot, Softmax
+from regard.attention import Added, Causal, Dot, Learned, ScaledDot
 from regard.layers import Activation, DecoderBlock, LayerNorm
 from regard.models import Decoder, TransformerDecoder
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Linear:
-    """W x + b."""
-
-    weight: Float[Tensor, "out into"]
-    bias: Float[Tensor, " out"] | None
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Norm:
-    """Gain, shift, and the least variance."""
-
-    weight: Float[Tensor, " width"]
-    bias: Float[Tensor, " width"]
-    eps: float
+from regard.models.joined import Linear, Norm, is_plain, is_plain_block
 
 
 @final
@@ -100,10 +82,16 @@ class Weights:
 
 def packs(decoder: Decoder[Any]) -> bool:
     """Whether this decoder is the plain kind: dot products, softmax, causal, heads alike, nobody watching."""
-    if not isinstance(decoder, TransformerDecoder) or decoder.training:
-        return False
-    embedding, blocks = decoder.embedding, list(decoder.blocks)
-    if not isinstance(decoder.mask, Causal) or embedding.norm is not None or not blocks:
+    return (
+        isinstance(decoder, TransformerDecoder)
+        and isinstance(decoder.mask, Causal)
+        and is_plain(decoder, _is_known)
+    )
+
+
+def _is_known(decoder: TransformerDecoder) -> bool:
+    blocks = list(decoder.blocks)
+    if decoder.embedding.norm is not None or not blocks:
         return False
     norms = [block.feedforward_residual for block in blocks]
     if len({norm.order for norm in norms}) > 1:
@@ -112,42 +100,23 @@ def packs(decoder: Decoder[Any]) -> bool:
         return False
     if decoder.norm is not None and decoder.norm.form != "standard":
         return False
-    if type(decoder.output) is not nn.Linear or not all(_plain_block(block) for block in blocks):
+    if type(decoder.output) is not nn.Linear or not all(map(_is_known_block, blocks)):
         return False
     shapes = {
-        (heads.num_heads, heads.key_width, heads.value_width, type(heads.attention.score))
+        (heads.num_heads, heads.key_width, type(heads.attention.score))
         for block in blocks
         for heads in (block.attention, block.cross)
         if heads is not None
     }
     kinds = {block.feedforward.activation for block in blocks}
-    return len(shapes) == 1 and len(kinds) == 1 and all(shape[1] == shape[2] for shape in shapes)
+    return len(shapes) == 1 and len(kinds) == 1
 
 
-def _plain_block(block: DecoderBlock) -> bool:
+def _is_known_block(block: DecoderBlock) -> bool:
     if block.cross is None or block.cross_residual is None:
         return False
     residuals = (block.attention_residual, block.cross_residual, block.feedforward_residual)
-    linears = (block.feedforward.widen, block.feedforward.narrow)
-    return (
-        all(residual.norm.form == "standard" for residual in residuals)
-        and all(_plain_heads(heads) for heads in (block.attention, block.cross))
-        and all(type(linear) is nn.Linear for linear in linears)
-    )
-
-
-def _plain_heads(heads: Heads) -> bool:
-    attention: Attention = heads.attention
-    linears = (heads.query, heads.key, heads.value, heads.output)
-    return (
-        isinstance(attention.score, (Dot, ScaledDot))
-        and isinstance(attention.normaliser, Softmax)
-        and attention.bias is None
-        and attention.watcher is None
-        and heads.position is None
-        and heads.gate is None
-        and all(type(linear) is nn.Linear for linear in linears)
-    )
+    return is_plain_block((block.attention, block.cross), block.feedforward, residuals)
 
 
 def pack(decoder: TransformerDecoder, dtype: torch.dtype) -> Weights:
@@ -158,10 +127,10 @@ def pack(decoder: TransformerDecoder, dtype: torch.dtype) -> Weights:
     score = heads.attention.score
     assert isinstance(score, (Dot, ScaledDot))
     wide = torch.promote_types(dtype, torch.float32)
-    norms = [_norm(norm, wide) for block in blocks for norm in _norms(block)]
+    norms = [Norm.of(wide, norm) for block in blocks for norm in _norms(block)]
     reads: list[Norm | None] = [None, *norms[:-1]] if post else list(norms)
-    last = norms[-1] if decoder.norm is None else _norm(decoder.norm, wide)
-    output = _linear(dtype, decoder.output)
+    last = norms[-1] if decoder.norm is None else Norm.of(wide, decoder.norm)
+    output = Linear.of(dtype, decoder.output)
     table = decoder.embedding.table.weight
     tied = decoder.output.weight is table
     return Weights(
@@ -172,7 +141,7 @@ def pack(decoder: TransformerDecoder, dtype: torch.dtype) -> Weights:
             _layer(block, reads[3 * number : 3 * number + 3], dtype)
             for number, block in enumerate(blocks)
         ),
-        memory=_linear(dtype, *(part for cross in crosses for part in (cross.key, cross.value))),
+        memory=Linear.of(dtype, *(part for cross in crosses for part in (cross.key, cross.value))),
         final=last,
         output=output,
         heads=heads.num_heads,
@@ -193,12 +162,12 @@ def _layer(block: DecoderBlock, norms: list[Norm | None], dtype: torch.dtype) ->
     assert third is not None
     return Layer(
         norms=(first, second, third),
-        recall=_linear(dtype, within.query, within.key, within.value),
-        recalled=_linear(dtype, within.output),
-        consult=_linear(dtype, cross.query),
-        consulted=_linear(dtype, cross.output),
-        widen=_linear(dtype, block.feedforward.widen),
-        narrow=_linear(dtype, block.feedforward.narrow),
+        recall=Linear.of(dtype, within.query, within.key, within.value),
+        recalled=Linear.of(dtype, within.output),
+        consult=Linear.of(dtype, cross.query),
+        consulted=Linear.of(dtype, cross.output),
+        widen=Linear.of(dtype, block.feedforward.widen),
+        narrow=Linear.of(dtype, block.feedforward.narrow),
     )
 
 
@@ -207,25 +176,6 @@ def _norms(block: DecoderBlock) -> tuple[LayerNorm, LayerNorm, LayerNorm]:
     residuals = (block.attention_residual, block.cross_residual, block.feedforward_residual)
     first, second, third = (residual.norm for residual in residuals)
     return first, second, third
-
-
-def _norm(norm: LayerNorm, dtype: torch.dtype) -> Norm:
-    assert norm.weight is not None
-    assert norm.bias is not None
-    weight, bias = (tensor.detach().to(dtype, copy=True) for tensor in (norm.weight, norm.bias))
-    return Norm(weight, bias, norm.eps)
-
-
-def _linear(dtype: torch.dtype, *parts: nn.Linear) -> Linear:
-    """These maps of one input as one, results side by side."""
-    weight = torch.cat([part.weight.detach().to(dtype) for part in parts])
-    if all(part.bias is None for part in parts):
-        return Linear(weight, None)
-    biases = [
-        part.weight.new_zeros(len(part.weight)) if part.bias is None else part.bias.detach()
-        for part in parts
-    ]
-    return Linear(weight, torch.cat(biases).to(dtype))
 
 
 def _tensors(tree: Any) -> Iterator[Tensor]:
