@@ -22,7 +22,7 @@ from regard import box
 from regard.config import Settings, parse
 from regard.errors import MemoryLimitError, ModelFileError, UsageError
 from regard.models import Model, ModelSettings, Sizes, build, count_parameters
-from regard.models.narrow import widened
+from regard.models.narrow import SCALE, widened
 from regard.run import archive, disk, header, weights
 from regard.run.device import free_memory, is_out_of_memory
 from regard.run.header import Header
@@ -96,8 +96,16 @@ def read_bounded(path: Path, kind: str, longest: int) -> bytes:
 def load(path: Path, settings: ModelSettings, sizes: Sizes, device: torch.device) -> Model:
     """The model that the settings describe, with the weights of this file."""
     model, state = outline(path, settings, sizes, device, promised=True)
-    model.load_state_dict(widened(state, str(path)))
+    _fill(model, state, str(path))
     return model.to(device).eval()
+
+
+@torch.no_grad()
+def _fill(model: Model, state: dict[str, Tensor], where: str) -> None:
+    """Put the tensors where they belong, and let go of each: few are in memory twice at a time."""
+    for name, own in model.state_dict().items():
+        parts = {part: state.pop(part) for part in (name, name + SCALE) if part in state}
+        own.copy_(widened(parts, where)[name])
 
 
 def outline(

@@ -88,10 +88,11 @@ class Predictor:
         On a CPU `weights` may be int8: a quarter of the memory, several times the speed, and answers that
         differ now and then.
         """
-        place = choose_device(device)
-        with folder_of(Path(path)) as folder:
+        path, place = Path(path), choose_device(device)
+        with folder_of(path) as folder:
             run = Run.open(folder)
-            forms = Forms.load(run, place, weights, lasting=folder == Path(path))
+            # An archive lies unpacked for a moment only; a folder, or a model of the box, is there to stay.
+            forms = Forms.load(run, place, weights, lasting=not path.is_file())
             card = read_card(folder)
         return cls(
             run,
