@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PAGE   := src/regard/studio/page/index.html
 
-.PHONY: help setup demo page check test test-slow nightly bench studio size clean
+.PHONY: help setup demo page check test test-slow test-gpu nightly bench studio size clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -41,8 +41,11 @@ test-slow: setup ## learning, long searches, many kills: minutes
 nightly: setup   ## everything, with the long settings
 	REGARD_LONG=1 $(BIN)/pytest -q -m "slow or not slow"
 
-bench: setup     ## measurements against peers, each a ratio in one run
-	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+test-gpu: setup  ## the laws of the fast paths, on a GPU
+	$(BIN)/pytest -q -m gpu
+
+bench: setup     ## what any machine can measure; bench/README.md has the rest
+	$(BIN)/regard bench
 
 studio: setup page ## the browser studio
 	$(BIN)/regard studio
