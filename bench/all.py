@@ -3,8 +3,8 @@
     python bench/all.py OUT --pairs pairs.tsv --test test.en --joey JOEY --minutes 25
 
 Parts come in the order of their weight, each in a process of its own with a limit, so that one that hangs or
-fails costs no other its figures. OUT gets NAME.txt, what a part printed, and NAME.json. Compilers go first, side
-by side (`--warm`), and what they made is found in their caches; then nothing runs beside a measurement.
+fails costs no other its figures. OUT gets NAME.txt, what a part printed, and NAME.json. Compilers go first,
+side by side (`--warm`), and what they made is found in caches; then nothing runs beside a measurement.
 The time to a first step is then that of a warm cache: ask `bench/train.py` alone for the cold one.
 Without a GPU run the scripts themselves; bench/README.md has them all.
 """

@@ -23,6 +23,7 @@ pytestmark = [
     pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs a GPU"),
     pytest.mark.filterwarnings("ignore:overflow encountered in exp2"),  # the interpreter's numpy
     pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS"),  # from the first way back
+    pytest.mark.filterwarnings("ignore:TensorFloat32"),  # the compiler recommends faster products
     pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning"),  # from the compiler
 ]
 
