@@ -1,4 +1,4 @@
-"""What a fast path keeps of a side of a model: weights that are multiplied together, laid together.
+"""What a fast path copies of a model: weights that are multiplied together, laid together.
 
 They are copies, so whoever keeps them must see when the side itself is trained on, pruned, watched, hooked
 or rebuilt; and soon, because a GPU waits meanwhile.
