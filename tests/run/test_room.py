@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data.batches import key_bucket
+from regard.decode import DecodeSettings
 from regard.models import ModelSettings
 from regard.run.room import Room, count, cut
 
@@ -50,6 +51,22 @@ def test_what_may_be_read_fits_when_it_is_padded(room):
 def test_a_prompt_leaves_room_for_one_word():
     assert Room(None, 13).prompt() == 12
     assert Room(13, None).prompt() is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "begun", "most", "least"),
+    [("learned", 0, 7, 5), ("learned", 3, 4, 4), ("learned", 99, 1, 1), ("rnn", 3, 9, 5)],
+)
+def test_an_answer_ends_where_positions_do(predictor, kind, begun, most, least):
+    model = predictor(kind)
+    settings = DecodeSettings(max_length=9, min_length=5)
+    bounded = model.room.bounded(settings, model.run.task, "a b c", begun)
+    assert (bounded.max_length, bounded.min_length) == (most, least)
+
+
+def test_a_text_that_is_gone_on_with_takes_positions_of_its_own(predictor):
+    model = predictor("language-learned")  # 13 positions
+    assert model.room.bounded(DecodeSettings(), model.run.task, "leo had a").max_length == 10
 
 
 @given(text=st.text(), most=st.integers(0, 20))

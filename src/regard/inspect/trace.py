@@ -35,7 +35,6 @@ from regard.run.engine import changed
 from regard.run.folder import Run
 from regard.run.passage import Part
 from regard.run.predictor import Predictor
-from regard.run.room import count
 from regard.tasks import Classify, Language, Prediction, Sight, Tag, Task, Translate
 from regard.tasks.look import Axis as AxisName
 from regard.tasks.look import Site, axes_of, forced
@@ -220,9 +219,9 @@ def _seen(
     predictor: Predictor, text: str, settings: DecodeSettings, prefix: Symbols, truncate: bool
 ) -> Trace:
     (read,) = predictor.fitting([text], truncate=truncate)
-    own = _with_room(predictor, read, settings, len(prefix))
-    name = predictor.run.folder.name
-    seen = look_inside(predictor.run.task, predictor.model, read, own, prefix, name=name)
+    task, name = predictor.run.task, predictor.run.folder.name
+    own = predictor.room.bounded(settings, task, read, len(prefix))
+    seen = look_inside(task, predictor.model, read, own, prefix, name=name)
     return seen if predictor.card is None else replace(seen, look=predictor.card.look)
 
 
@@ -264,19 +263,6 @@ def _predictor(run: Predictor | Run | str | Path) -> Predictor:
             return Predictor(run, run.load_model())
         case _:
             return Predictor.load(run)
-
-
-def _with_room(
-    predictor: Predictor, text: str, settings: DecodeSettings, given: int
-) -> DecodeSettings:
-    """Where positions end, so does what can be written."""
-    room, task = predictor.room.written, predictor.run.task
-    if room is None:
-        return settings
-    said = given + (count(task, text) if isinstance(task, Language) else 0)
-    left = max(1, min(settings.max_length, room - said))
-    least = min(settings.min_length, left)
-    return settings.model_copy(update={"max_length": left, "min_length": least})
 
 
 def _site(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, final, overload
+from typing import TypeAlias, final, overload
 
 import torch
 
@@ -13,7 +13,7 @@ from regard.box.card import Card
 from regard.box.card import read as read_card
 from regard.data.example import TaskName
 from regard.decode import DecodeSettings
-from regard.errors import DataError, UsageError
+from regard.errors import UsageError
 from regard.models import Model, count_parameters
 from regard.run.device import choose_device
 from regard.run.engine import Engine, Note, Precision, changed
@@ -21,13 +21,13 @@ from regard.run.folder import Run
 from regard.run.forms import Choice, Forms
 from regard.run.load import folder_of
 from regard.run.passage import Passages
-from regard.run.room import Room, count, cut
-from regard.tasks import Language, Prediction, Sight, Translate, look
+from regard.run.problem import Problem, written
+from regard.run.room import Room, fitting
+from regard.tasks import Prediction, Sight, Translate, look
 from regard.tasks.tag import words_of
 from regard.tasks.task import Progress
 
 Texts: TypeAlias = list[str] | tuple[str, ...]  # a plain string is a sequence of strings, too
-Problem: TypeAlias = Sequence[float] | Sequence[Sequence[float]]
 
 METHOD_OF: dict[TaskName, str] = {
     "translate": "translate",
@@ -216,7 +216,7 @@ class Predictor:
         `0.3 0.1` and `0,1 2,3`.
         """
         self.require("point")
-        texts = _problems(problems, self.run.task.features)
+        texts = written(problems, self.run.task.features)
         found = [
             [int(name) for name in answer.symbols] for answer in self.predict(texts, beam=beam)
         ]
@@ -271,9 +271,10 @@ class Predictor:
         if to is None and not split:
             read = self.fitting(listed, truncate=truncate)
             return self._answers(read, settings, numbers, advance)
-        if self.passages is None:
-            self.require("translate")
-        return self.passages.answer(  # type: ignore[union-attr]
+        self.require("translate")
+        passages = self.passages
+        assert passages is not None
+        return passages.answer(
             listed, numbers, to, lambda some, own: self._answers(some, settings, own, advance)
         )
 
@@ -289,8 +290,12 @@ class Predictor:
         if advance is not None and len(asked) < len(read):
             advance(len(read) - len(asked))
         drawn = settings.sample and self.task not in ("tag", "classify")
+        shares: dict[DecodeSettings, list[int]] = {}
+        for place in asked:
+            own = self.room.bounded(settings, self.run.task, read[place])
+            shares.setdefault(own, []).append(place)
         found = [EMPTY] * len(read)
-        for share, own in self._shares(asked, read, settings):
+        for own, share in shares.items():
             chosen = [read[place] for place in share]
             if drawn:
                 answers = self.engine.draw(chosen, own, [numbers[n] for n in share], advance)
@@ -317,41 +322,8 @@ class Predictor:
 
     def fitting(self, texts: Sequence[str], *, truncate: bool = False) -> list[str]:
         """The texts, when the model can read all of each; longer ones are refused, or cut and noted (D6)."""
-        read, most = list(texts), self.limit
-        if most is None:
-            return read
-        lengths = [count(self.run.task, text) for text in texts]
-        long = [place for place, length in enumerate(lengths) if length > most]
-        if long and not truncate:
-            raise DataError(
-                f"a text has {lengths[long[0]]:,} symbols, and this model reads at most {most:,}",
-                where=f"text {long[0] + 1:,}",
-                remedy="shorten it, or let its end be cut off: truncate=True, --truncate",
-            )
-        for place in long:
-            read[place] = cut(texts[place], lambda part: count(self.run.task, part) <= most)
-        if long:
-            self.engine.note(
-                f"{len(long):,} of {len(read):,} texts were cut: "
-                f"they had up to {max(lengths):,} symbols, and this model reads {most:,}"
-            )
-        return read
-
-    def _shares(
-        self, asked: Sequence[int], read: Sequence[str], settings: DecodeSettings
-    ) -> Iterator[tuple[list[int], DecodeSettings]]:
-        """Texts with the settings they are answered by: where positions end, so does what can be written."""
-        task, room = self.run.task, self.room.written
-        shares: dict[int, list[int]] = {}
-        for number in asked:
-            left = settings.max_length
-            if room is not None:
-                said = count(task, read[number]) if isinstance(task, Language) else 0
-                left = min(left, room - said)
-            shares.setdefault(left, []).append(number)
-        for left, numbers in shares.items():
-            least = min(settings.min_length, left)
-            yield numbers, settings.model_copy(update={"max_length": left, "min_length": least})
+        note = self.engine.note
+        return fitting(self.run.task, texts, self.limit, truncate=truncate, note=note)
 
 
 def _warn(message: str) -> None:
@@ -360,25 +332,3 @@ def _warn(message: str) -> None:
 
 def _listed(texts: str | Sequence[str]) -> list[str]:
     return [texts] if isinstance(texts, str) else list(texts)
-
-
-def _problems(problems: Any, features: int) -> str | list[str]:
-    """Problems as text; how deep the lists are says whether it is one problem or several."""
-    if isinstance(problems, str):
-        return problems
-    rows = list(problems)
-    if rows and all(_is_item(row, features) for row in rows):
-        return _problem(rows)
-    return [row if isinstance(row, str) else _problem(row) for row in rows]
-
-
-def _is_item(row: Any, features: int) -> bool:
-    """A number; where items have several numbers, a few of them."""
-    if features == 1:
-        return not isinstance(row, Sequence)
-    return isinstance(row, Sequence) and not any(isinstance(part, Sequence) for part in row)
-
-
-def _problem(items: Sequence[Any]) -> str:
-    parts = [item if isinstance(item, Sequence) else (item,) for item in items]
-    return " ".join(",".join(repr(float(number)) for number in part) for part in parts)

@@ -1,13 +1,18 @@
-"""How much a model can read and write: some choices have a last position, most have none."""
+"""How much a model can read and write: some choices have a last position, most have none.
+
+A text that is too long is refused, or cut; an answer ends where positions do.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
 from regard.data.batches import key_bucket
+from regard.decode import DecodeSettings
+from regard.errors import DataError
 from regard.models import (
     ClassifySettings,
     ModelSettings,
@@ -51,6 +56,17 @@ class Room:
         """What a text to be continued may have: it is read as if it had been written."""
         return None if self.written is None else self.written - 1
 
+    def bounded(
+        self, settings: DecodeSettings, task: Task, text: str, given: int = 0
+    ) -> DecodeSettings:
+        """Settings by which the answer to a text ends where positions do; so many symbols of it are given."""
+        if self.written is None:
+            return settings
+        said = given + (count(task, text) if isinstance(task, Language) else 0)
+        left = max(1, min(settings.max_length, self.written - said))
+        least = min(settings.min_length, left)
+        return settings.model_copy(update={"max_length": left, "min_length": least})
+
 
 def count(task: Task, text: str) -> int:
     """How many symbols the model reads of a text."""
@@ -67,6 +83,36 @@ def count(task: Task, text: str) -> int:
             return len(task.codec.encode(text))
         case _:
             raise NotImplementedError(type(task))
+
+
+def fitting(
+    task: Task,
+    texts: Sequence[str],
+    most: int | None,
+    *,
+    truncate: bool,
+    note: Callable[[str], None],
+) -> list[str]:
+    """The texts, when each has at most so many symbols; longer ones are refused, or cut and noted (D6)."""
+    read = list(texts)
+    if most is None:
+        return read
+    lengths = [count(task, text) for text in texts]
+    long = [place for place, length in enumerate(lengths) if length > most]
+    if long and not truncate:
+        raise DataError(
+            f"a text has {lengths[long[0]]:,} symbols, and this model reads at most {most:,}",
+            where=f"text {long[0] + 1:,}",
+            remedy="shorten it, or let its end be cut off: truncate=True, --truncate",
+        )
+    for place in long:
+        read[place] = cut(texts[place], lambda part: count(task, part) <= most)
+    if long:
+        note(
+            f"{len(long):,} of {len(read):,} texts were cut: "
+            f"they had up to {max(lengths):,} symbols, and this model reads {most:,}"
+        )
+    return read
 
 
 def cut(text: str, fits: Callable[[str], bool]) -> str:
