@@ -28,6 +28,18 @@ class Bar:
         """So many are done by now."""
         self.shown.update(self.task, completed=done)
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Out of the way while answers are written, if it stands in the terminal they are written to."""
+        if not sys.stdout.isatty():
+            yield
+            return
+        self.shown.stop()
+        try:
+            yield
+        finally:
+            self.shown.start()
+
 
 @contextmanager
 def bar(label: str, total: Callable[[], int] | None, done: int = 0) -> Iterator[Bar]:
@@ -40,6 +52,7 @@ def bar(label: str, total: Callable[[], int] | None, done: int = 0) -> Iterator[
         progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
+        redirect_stdout=False,  # answers are for whoever reads standard output, and that may be a file
         disable=not watched,
     )
     with shown:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli import output
 from regard.cli.main import app
+
+if TYPE_CHECKING:
+    from regard.measure.table import Table
 
 
 @app.command()
@@ -26,10 +29,15 @@ def bench(
     from regard.measure.suite import PARTS, measure_all
 
     with bar("measuring", lambda: len(PARTS)) as shown:
+
+        def tell(table: Table) -> None:
+            with shown.aside():
+                print(table)
+
         report = measure_all(
             device,
             quick=quick,
-            tell=None if as_json else print,
+            tell=None if as_json else tell,
             working=lambda _name, done: shown.at(done),
         )
     if as_json:

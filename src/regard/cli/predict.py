@@ -161,12 +161,13 @@ def predict(
             output.say(f"{done:,} answers are there already")
         for some in stream.answers(skip(lines, done, origin), shown.advance):
             text = "".join(form.write(line, answer, predictor.task) for line, answer in some)
-            write_out(file, text, durable=target is not None)
+            with shown.aside():
+                write_out(file, text, durable=target is not None)
+                if looking:
+                    _show_look(predictor, some[0][0].text, manner, decode)
             done += len(some)
             if not manner.split:
                 shown.at(done)
-            if looking:
-                _show_look(predictor, some[0][0].text, manner, decode)
 
 
 def _total(
