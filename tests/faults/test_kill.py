@@ -36,7 +36,7 @@ PARTS: dict[str, tuple[object, str, int, int]] = {
     "data": (Run, "_store_corpus", 2, 900),
     "probes": (Run, "_keep_probes", 1, 200),
     "step": (Trainer, "_advance", 10, 800),
-    "evaluation": (Trainer, "_evaluate", 4, 8000),
+    "evaluation": (judge.Judge, "evaluate", 4, 8000),
     "model file": (weights, "write", 4, 300),
     "saving": (Checkpoints, "_write", 5, 600),
     "pruning": (Checkpoints, "_prune", 5, 300),

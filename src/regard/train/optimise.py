@@ -47,6 +47,12 @@ def rate_at(step: int, settings: TrainSettings, width: int) -> float:
             return settings.rate * rise * 0.5 * (1 + math.cos(math.pi * done))
 
 
+def width_of(model: nn.Module) -> int:
+    """The width that the Noam schedule scales by."""
+    embedding = next((m for m in model.modules() if isinstance(m, nn.Embedding)), None)
+    return 512 if embedding is None else embedding.embedding_dim
+
+
 def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
     """From now on; a rate on the device is written where it lies, so that a recorded step reads it."""
     for group in optimiser.param_groups:

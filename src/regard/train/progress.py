@@ -45,17 +45,13 @@ class Progress:
             "evaluated_step": self.evaluated_step,
         }
 
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Progress:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """From the checkpoint."""
-        return cls(
-            step=state["step"],
-            position=Position(state["epoch"], state["batch"]),
-            best=math.inf if state["best"] is None else state["best"],
-            best_step=state["best_step"],
-            stale=state["stale"],
-            evaluated_step=state["evaluated_step"],
-        )
+        self.step = state["step"]
+        self.position = Position(state["epoch"], state["batch"])
+        self.best = math.inf if state["best"] is None else state["best"]
+        self.best_step, self.stale = state["best_step"], state["stale"]
+        self.evaluated_step = state["evaluated_step"]
 
     def judge(self, value: float) -> bool:
         """Take note of an evaluation, where less is better; whether it is the best so far."""
@@ -65,6 +61,16 @@ class Progress:
             return True
         self.stale += 1
         return False
+
+    def over(self, settings: TrainSettings) -> str | None:
+        """Why training is over, if it is."""
+        if self.step >= settings.steps:
+            return f"{settings.steps:,} steps done"
+        if settings.epochs is not None and self.position.epoch >= settings.epochs:
+            return f"{settings.epochs} epochs done"
+        if settings.patience is not None and self.stale >= settings.patience:
+            return f"no better for {self.stale} evaluations"
+        return None
 
 
 @final
