@@ -11,8 +11,10 @@ from typing import Literal, final
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from regard.attention import watch
+from regard.attention.watch import Seen
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
 from regard.models import Model
@@ -74,10 +76,7 @@ def look(
     model.eval()
     answer = answer or task.predict(model, [text], settings)[0]
     row, axes = forced(task, text, answer)
-    source_length = max(1, len(row["source"])) if not isinstance(task, Language) else 0
-    batch = task.collate([row], source_length, len(row["target"])).to(device_of(model))
-    with watch(model) as seen:
-        task.logits(model, batch)
+    seen, _ = watched(task, model, row)
     sites = []
     for path in seen:
         queries, keys = axes_of(path, axes)
@@ -86,6 +85,15 @@ def look(
         real = weights[:, : len(axes[queries]), : len(axes[keys])]
         sites.append(Site(path, queries, keys, real))
     return Sight(answer, axes, tuple(sites))
+
+
+def watched(task: Task, model: Model, row: Mapping[str, np.ndarray]) -> tuple[Seen, Tensor]:
+    """One row forced through the model: what every attention did, and the logits."""
+    source_length = max(1, len(row["source"])) if not isinstance(task, Language) else 0
+    batch = task.collate([row], source_length, len(row["target"])).to(device_of(model))
+    with watch(model) as seen:
+        logits = task.logits(model, batch)
+    return seen, logits
 
 
 def axes_of(path: str, axes: Mapping[Axis, tuple[str, ...]]) -> tuple[Axis, Axis]:
