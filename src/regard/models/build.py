@@ -1,4 +1,4 @@
-"""The one place where settings become modules."""
+"""The one place where settings become a model; the parts of a Transformer are next door."""
 
 from __future__ import annotations
 
@@ -7,35 +7,15 @@ from typing import final
 
 from torch import nn
 
-from regard.attention import (
-    Added,
-    Alibi,
-    Attention,
-    GlobalWindow,
-    Heads,
-    Learned,
-    Mask,
-    Rotary,
-    Sinusoidal,
-    Softmax,
-    Strided,
-    Window,
-    make_normaliser,
-    make_score,
-)
-from regard.attention.heads import head_width
+from regard.attention import Attention, Softmax, make_normaliser, make_score
 from regard.errors import UsageError
-from regard.layers import (
-    DecoderBlock,
-    Embedding,
-    EncoderBlock,
-    FeedForward,
-    Frames,
-    LayerNorm,
-    Recurrent,
-    Residual,
-    Stack,
-    make_cell,
+from regard.layers import Embedding, Frames, Recurrent, Stack, make_cell
+from regard.models.build_transformer import (
+    decoder_block,
+    encoder_block,
+    final_norm,
+    input_position,
+    reach,
 )
 from regard.models.decoder import output_layer
 from regard.models.encoder import Encoder, RnnEncoder, TransformerEncoder
@@ -93,14 +73,14 @@ def _encoder(settings: RnnEncoderSettings | TransformerSettings, sizes: Sizes) -
             )
             return RnnEncoder(embedding, recurrent, settings.width)
         case TransformerSettings():
-            blocks = Stack(_encoder_block(settings) for _ in range(settings.layers))
+            blocks = Stack(encoder_block(settings) for _ in range(settings.layers))
             return TransformerEncoder(
-                embedding, blocks, _final_norm(settings), settings.width, _reach(settings)
+                embedding, blocks, final_norm(settings), settings.width, reach(settings)
             )
 
 
 def _input(settings: RnnEncoderSettings | TransformerSettings, sizes: Sizes) -> Embedding | Frames:
-    position = None if isinstance(settings, RnnEncoderSettings) else _input_position(settings)
+    position = None if isinstance(settings, RnnEncoderSettings) else input_position(settings)
     if sizes.features:
         return Frames(sizes.features, settings.width, position=position, dropout=settings.dropout)
     return _embedding(sizes.source, settings)
@@ -194,10 +174,10 @@ def _transformer_decoder(
     tied = embedding.table if settings.tied else None
     return TransformerDecoder(
         embedding,
-        Stack(_decoder_block(settings, source_width) for _ in range(settings.layers)),
-        _final_norm(settings),
+        Stack(decoder_block(settings, source_width) for _ in range(settings.layers)),
+        final_norm(settings),
         output_layer(settings.width, sizes.target, tied, settings.output_bias),
-        mask=_reach(settings),
+        mask=reach(settings),
         begin=sizes.begin,
         end=sizes.end,
     )
@@ -213,7 +193,7 @@ def _embedding(
         embedding = Embedding(
             vocabulary,
             settings.width,
-            position=_input_position(settings),
+            position=input_position(settings),
             scale=settings.scale_embedding,
             norm_eps=settings.norm_eps if settings.embedding_norm else None,
             dropout=settings.dropout,
@@ -228,114 +208,3 @@ def _embedding(
 def _need(count: int, what: str) -> None:
     if count < 1:
         raise UsageError(f"{what}, not {count}", where="sizes")
-
-
-def _encoder_block(settings: TransformerSettings) -> EncoderBlock:
-    return EncoderBlock(
-        _heads(settings, within=True),
-        _feedforward(settings),
-        (_residual(settings), _residual(settings)),
-    )
-
-
-def _decoder_block(settings: TransformerSettings, source_width: int | None) -> DecoderBlock:
-    cross = None if source_width is None else _heads(settings, within=False, source=source_width)
-    return DecoderBlock(
-        _heads(settings, within=True),
-        cross,
-        _feedforward(settings),
-        (_residual(settings), _residual(settings), _residual(settings)),
-    )
-
-
-def _heads(settings: TransformerSettings, *, within: bool, source: int | None = None) -> Heads:
-    """Self-attention (`within` one sequence) knows positions; cross-attention joins two orders."""
-    key_width = settings.key_width or head_width(settings.width, settings.heads)
-    score = make_score(
-        settings.score,
-        query_width=key_width,
-        key_width=key_width,
-        num_heads=settings.heads,
-        max_length=settings.max_length,
-    )
-    attention = Attention(
-        score,
-        make_normaliser(settings.normalise),
-        bias=Alibi(settings.heads) if within and settings.position == "alibi" else None,
-        dropout=settings.attention_dropout,
-    )
-    return Heads(
-        settings.width,
-        settings.heads,
-        attention,
-        source_width=source,
-        key_width=key_width,
-        value_width=settings.value_width,
-        position=_head_position(settings, key_width) if within else None,
-    )
-
-
-def _input_position(settings: TransformerSettings) -> Added | None:
-    return _added(settings, settings.width) if settings.position_at == "input" else None
-
-
-def _head_position(settings: TransformerSettings, key_width: int) -> Rotary | Added | None:
-    if settings.position == "rotary":
-        return Rotary(key_width, settings.position_base)
-    if settings.position_at == "input" or settings.position in ("none", "alibi"):
-        return None
-    if (settings.value_width or key_width) != key_width:
-        raise UsageError(
-            f"positions are added to q, k and v alike: key width {key_width} and value width "
-            f"{settings.value_width} differ",
-            where="position_at",
-            remedy="make them equal, or add positions at the input",
-        )
-    return _added(settings, key_width)
-
-
-def _added(settings: TransformerSettings, width: int) -> Added | None:
-    match settings.position:
-        case "sinusoidal":
-            return Sinusoidal(width, settings.position_base)
-        case "sinusoidal-halves":
-            return Sinusoidal(width, settings.position_base, "halves")
-        case "learned":
-            return Learned(width, settings.max_length)
-        case "none" | "rotary" | "alibi":
-            return None
-
-
-def _reach(settings: TransformerSettings) -> Mask | None:
-    match settings.reach:
-        case "full":
-            return None
-        case "window":
-            return Window(settings.reach_size, settings.reach_size)
-        case "strided":
-            return Strided(settings.reach_size)
-        case "global-window":
-            return GlobalWindow(settings.reach_size)
-
-
-def _feedforward(settings: TransformerSettings) -> FeedForward:
-    return FeedForward(
-        settings.width, settings.feedforward, settings.activation, settings.activation_dropout
-    )
-
-
-def _residual(settings: TransformerSettings) -> Residual:
-    return Residual(
-        settings.width,
-        order=settings.norm,
-        form=settings.norm_form,
-        eps=settings.norm_eps,
-        dropout=settings.dropout,
-    )
-
-
-def _final_norm(settings: TransformerSettings) -> LayerNorm | None:
-    """Pre-norm leaves the last sum bare; it is normalised once, at the top."""
-    if settings.norm == "post":
-        return None
-    return LayerNorm(settings.width, settings.norm_form, settings.norm_eps)

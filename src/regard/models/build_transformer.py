@@ -1,0 +1,138 @@
+"""From settings to the parts of a Transformer: blocks, their heads, positions, how far they look."""
+
+from __future__ import annotations
+
+from regard.attention import (
+    Added,
+    Alibi,
+    Attention,
+    GlobalWindow,
+    Heads,
+    Learned,
+    Mask,
+    Rotary,
+    Sinusoidal,
+    Strided,
+    Window,
+    make_normaliser,
+    make_score,
+)
+from regard.attention.heads import head_width
+from regard.errors import UsageError
+from regard.layers import DecoderBlock, EncoderBlock, FeedForward, LayerNorm, Residual
+from regard.models.settings import TransformerSettings
+
+
+def encoder_block(settings: TransformerSettings) -> EncoderBlock:
+    """Self-attention, then feed-forward, each beside a residual (Vaswani 2017)."""
+    return EncoderBlock(
+        _heads(settings, within=True),
+        _feedforward(settings),
+        (_residual(settings), _residual(settings)),
+    )
+
+
+def decoder_block(settings: TransformerSettings, source_width: int | None) -> DecoderBlock:
+    """The same, with attention to the source in between if there is one."""
+    cross = None if source_width is None else _heads(settings, within=False, source=source_width)
+    return DecoderBlock(
+        _heads(settings, within=True),
+        cross,
+        _feedforward(settings),
+        (_residual(settings), _residual(settings), _residual(settings)),
+    )
+
+
+def _heads(settings: TransformerSettings, *, within: bool, source: int | None = None) -> Heads:
+    """Self-attention (`within` one sequence) knows positions; cross-attention joins two orders."""
+    key_width = settings.key_width or head_width(settings.width, settings.heads)
+    score = make_score(
+        settings.score,
+        query_width=key_width,
+        key_width=key_width,
+        num_heads=settings.heads,
+        max_length=settings.max_length,
+    )
+    attention = Attention(
+        score,
+        make_normaliser(settings.normalise),
+        bias=Alibi(settings.heads) if within and settings.position == "alibi" else None,
+        dropout=settings.attention_dropout,
+    )
+    return Heads(
+        settings.width,
+        settings.heads,
+        attention,
+        source_width=source,
+        key_width=key_width,
+        value_width=settings.value_width,
+        position=_head_position(settings, key_width) if within else None,
+    )
+
+
+def input_position(settings: TransformerSettings) -> Added | None:
+    """What is added to the embeddings; nothing, where the heads are told."""
+    return _added(settings, settings.width) if settings.position_at == "input" else None
+
+
+def _head_position(settings: TransformerSettings, key_width: int) -> Rotary | Added | None:
+    if settings.position == "rotary":
+        return Rotary(key_width, settings.position_base)
+    if settings.position_at == "input" or settings.position in ("none", "alibi"):
+        return None
+    if (settings.value_width or key_width) != key_width:
+        raise UsageError(
+            f"positions are added to q, k and v alike: key width {key_width} and value width "
+            f"{settings.value_width} differ",
+            where="position_at",
+            remedy="make them equal, or add positions at the input",
+        )
+    return _added(settings, key_width)
+
+
+def _added(settings: TransformerSettings, width: int) -> Added | None:
+    match settings.position:
+        case "sinusoidal":
+            return Sinusoidal(width, settings.position_base)
+        case "sinusoidal-halves":
+            return Sinusoidal(width, settings.position_base, "halves")
+        case "learned":
+            return Learned(width, settings.max_length)
+        case "none" | "rotary" | "alibi":
+            return None
+
+
+def reach(settings: TransformerSettings) -> Mask | None:
+    """How far self-attention may look; None for everywhere."""
+    match settings.reach:
+        case "full":
+            return None
+        case "window":
+            return Window(settings.reach_size, settings.reach_size)
+        case "strided":
+            return Strided(settings.reach_size)
+        case "global-window":
+            return GlobalWindow(settings.reach_size)
+
+
+def _feedforward(settings: TransformerSettings) -> FeedForward:
+    return FeedForward(
+        settings.width, settings.feedforward, settings.activation, settings.activation_dropout
+    )
+
+
+def _residual(settings: TransformerSettings) -> Residual:
+    return Residual(
+        settings.width,
+        order=settings.norm,
+        form=settings.norm_form,
+        eps=settings.norm_eps,
+        dropout=settings.dropout,
+    )
+
+
+def final_norm(settings: TransformerSettings) -> LayerNorm | None:
+    """Pre-norm leaves the last sum bare; it is normalised once, at the top."""
+    if settings.norm == "post":
+        return None
+    return LayerNorm(settings.width, settings.norm_form, settings.norm_eps)
