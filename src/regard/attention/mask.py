@@ -6,6 +6,7 @@ count from 0; `first` is the position of the first query, which a decoder's cach
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import final
@@ -40,6 +41,10 @@ class Mask(ABC):
     def unseen(self, keys: int) -> Bool[Tensor, "#batch key"] | None:  # noqa: ARG002
         """Keys that no query may attend to, where that is plain to see; their content is void."""
         return None
+
+    def span(self, first: int, last: int) -> tuple[int, int]:  # noqa: ARG002
+        """The keys from .. to that hold all which queries first .. last - 1 may attend to."""
+        return 0, sys.maxsize
 
     def to_bool(
         self,
@@ -111,6 +116,10 @@ class Causal(Mask):
         """The newest position alone may see all there is."""
         return None if first >= keys - 1 else self
 
+    def span(self, first: int, last: int) -> tuple[int, int]:  # noqa: ARG002
+        """Nothing behind the last query."""
+        return 0, last
+
 
 @final
 @dataclass(frozen=True)
@@ -132,6 +141,10 @@ class Window(Mask):
         """A window as wide as the sequence is no window."""
         whole = self.before >= first + queries - 1 and self.after >= keys - 1 - first
         return None if whole else self
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """From the first query's past to the last one's future."""
+        return first - self.before, last + self.after
 
 
 @final
@@ -247,6 +260,11 @@ class Both(Mask):
         """Each part of these rows."""
         return replace(self, parts=tuple(part.select(rows) for part in self.parts))
 
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """What the spans of all parts share."""
+        begins, ends = zip(*(part.span(first, last) for part in self.parts), strict=True)
+        return max(begins), min(ends)
+
     def unseen(self, keys: int) -> Bool[Tensor, "#batch key"] | None:
         """Unseen by one part is unseen."""
         found = [part.unseen(keys) for part in self.parts]
@@ -257,6 +275,19 @@ class Both(Mask):
         for other in rest:
             first = first | other
         return first
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Moved(Mask):
+    """The same pattern over a memory whose first `by` keys were left out."""
+
+    mask: Mask
+    by: int
+
+    def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        """Key j was key j + by."""
+        return self.mask.allows(batch, head, query, key + self.by)
 
 
 def as_mask(mask: object) -> Mask | None:

@@ -2,17 +2,27 @@
 
 `explicit` forms every score. `fused` hands dot-product scores with softmax to `scaled_dot_product_attention`.
 `flex` uses a structured mask on a GPU without writing it out. `linear` never forms scores at all. `additive`,
-on a GPU, and `blocked`, anywhere, never form (query, key, neuron). `packed` is for sequences that lie end to
-end in one row.
+on a GPU, and `blocked`, anywhere, never form (query, key, neuron). `banded`, on a CPU, leaves out the keys
+that a window does not reach. `packed` is for sequences that lie end to end in one row.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor
 
-from regard.attention.kernels import additive, blocked, explicit, flex, fused, linear, packed
+from regard.attention.kernels import (
+    additive,
+    banded,
+    blocked,
+    explicit,
+    flex,
+    fused,
+    linear,
+    packed,
+)
 from regard.attention.kernels.explicit import scores
 from regard.attention.mask import Both, Causal, Mask, Padding
 from regard.attention.memory import Memory
@@ -25,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "additive",
     "attend",
+    "banded",
     "blocked",
     "explicit",
     "flex",
@@ -43,6 +54,9 @@ def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
     if mask is not None and packing is not None:
         return packed.attend(attention, query, memory, mask, packing)
     plain = attention.bias is None
+    if mask is not None and plain and banded.takes(attention, query, memory, mask):
+        parts = banded.parts(query, memory, mask)
+        return torch.cat([attend(attention, *part) for part in parts], 2)
     dropping = attention.training and attention.dropout > 0  # what only the fused kernel can
     match attention.score, attention.normaliser:
         case FeatureMap(), Proportional() if plain and memory.first == 0 and linear.takes(mask):
