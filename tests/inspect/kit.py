@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import torch
-
 from regard.attention import SCORES
 from regard.data.example import TaskName
 from regard.decode import DecodeSettings
@@ -20,9 +18,8 @@ from regard.models import (
     TagSettings,
     TransformerReaderSettings,
     TransformerSettings,
-    build,
 )
-from tests.tasks.kit import EXAMPLES, MODELS, task_of
+from tests.tasks.kit import EXAMPLES, MODELS, moved, task_of
 
 BEAM = DecodeSettings(beam=3, max_length=7)
 RNN = RnnEncoderSettings(width=8)
@@ -69,14 +66,8 @@ KINDS: dict[str, tuple[TaskName, ModelSettings]] = {**MODELS, **SCORED, **PLACED
 
 @cache
 def model_of(kind: str) -> Model:
-    """A model away from its first weights."""
     name, settings = KINDS[kind]
-    torch.manual_seed(0)
-    model = build(settings, task_of(name).sizes)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.3)
-    return model.eval()
+    return moved(settings, task_of(name))
 
 
 def question(kind: str, number: int = 0) -> str:

@@ -14,10 +14,9 @@ from regard.attention import watch
 from regard.data.example import Pair
 from regard.decode import DecodeSettings
 from regard.inspect.trace import look_inside
-from regard.models import build
 from regard.tasks import TASKS
 from regard.text import END, TextSettings
-from tests.inspect.kit import MODELS
+from tests.tasks.kit import MODELS, moved
 
 PAIRS = [
     Pair("the sleeping cats dream", "les chats endormis rêvent"),
@@ -35,12 +34,7 @@ def task():
 
 @cache
 def model_of(kind):
-    torch.manual_seed(5)
-    model = build(MODELS[kind][1], task().sizes)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.4)
-    return model.eval()
+    return moved(MODELS[kind][1], task(), seed=5, far=0.4)
 
 
 @cache

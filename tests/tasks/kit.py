@@ -93,16 +93,20 @@ def task_of(name: TaskName, text: TextSettings = WORDS) -> Task:
     return TASKS[name].learn(lambda: iter(EXAMPLES[name]), text)
 
 
-@cache
-def model_of(kind: str) -> Model:
+def moved(settings: ModelSettings, task: Task, seed: int = 0, far: float = 0.3) -> Model:
     """A model away from its first weights, so that nothing in it is alike by chance."""
-    name, settings = MODELS[kind]
-    torch.manual_seed(0)
-    model = build(settings, task_of(name).sizes)
+    torch.manual_seed(seed)
+    model = build(settings, task.sizes)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.3)
+            parameter.add_(torch.randn_like(parameter), alpha=far)
     return model.eval()
+
+
+@cache
+def model_of(kind: str) -> Model:
+    name, settings = MODELS[kind]
+    return moved(settings, task_of(name))
 
 
 def kind_of(name: TaskName) -> str:

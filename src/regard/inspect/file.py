@@ -121,9 +121,8 @@ def _array(
         room = entry.file_size - expected
         if fortran or kind != dtype or not fits or not 0 <= room <= _PREAMBLE:
             refuse(f"{name} is {kind} {found}, where {dtype} {shape} belongs", where)
-        data = stream.read(
-            expected + 1
-        )  # one more, so that the end is seen and its checksum tested
+        # One more, so that the end is seen and its checksum tested.
+        data = stream.read(expected + 1)
     if len(data) != expected:
         refuse(f"{name} has {len(data):,} bytes of {expected:,}", where)
     return np.frombuffer(data, dtype).reshape(found)

@@ -83,9 +83,8 @@ def axis_of(codec: Codec, ids: Sequence[int]) -> Axis:
     pieces = tuple(codec.piece(number) for number in ids)
     ends = _ends(codec, ids)
     written = codec.decode(ids)
-    text = (
-        " " * ((ends[-1] if ends else 0) - len(written)) + written
-    )  # decoding drops a first space
+    dropped = (ends[-1] if ends else 0) - len(written)  # decoding drops a first space
+    text = " " * dropped + written
     word_at = _word_starts(text)
     words: list[str] = []
     word_ids: list[int] = []
@@ -113,9 +112,8 @@ def _summed(
     """The pieces of each word added up; what is whole already is left as it is."""
     if axis.word_ids == tuple(range(len(axis.words))):
         return weights
-    owners, starts = np.unique(
-        axis.word_ids, return_index=True
-    )  # the pieces of a word stand together
+    # The pieces of a word stand together.
+    owners, starts = np.unique(axis.word_ids, return_index=True)
     total = np.zeros((len(weights), len(axis.words), weights.shape[2]))
     total[:, owners] = np.add.reduceat(weights, starts, axis=1, dtype=np.float64)
     return total

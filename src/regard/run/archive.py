@@ -32,17 +32,14 @@ NAMES = (
 )
 _REQUIRED = ("config.toml", "model.safetensors", "tokenizer.json")
 
-_LOCAL = struct.Struct(
-    "<4s5H3I2H"
-)  # signature, version, flags, method, time, date, crc, sizes, lengths
+# Signature, version, flags, method, time, date, crc, sizes, lengths.
+_LOCAL = struct.Struct("<4s5H3I2H")
 _CENTRAL = struct.Struct("<4s6H3I5H2I")
 _END = struct.Struct("<4s4H2IH")
 _END64 = struct.Struct("<4sQ2H2I4Q4sIQI")  # the large end record and the pointer to it
 _LOCAL_MARK, _CENTRAL_MARK, _END_MARK = b"PK\3\4", b"PK\1\2", b"PK\5\6"
-_VERSION, _DATE = (
-    45,
-    0x21,
-)  # the version that knows large files; 1 January 1980, the format's first day
+_VERSION = 45  # the one that knows large files
+_DATE = 0x21  # 1 January 1980, the format's first day
 _PLAIN_FILE = 0o100644 << 16
 _UNIX = 3 << 8 | _VERSION
 _LARGE = 0xFFFFFFFF

@@ -73,9 +73,7 @@ def _refuse_a_model_without_settings(folder: Path) -> None:
 def _refuse_changes(
     before: RunSettings, after: RunSettings, allow: Collection[str], config: Path
 ) -> None:
-    known = (
-        _flat(after.model_dump(mode="json")).keys() | _flat(before.model_dump(mode="json")).keys()
-    )
+    known = {key for one in (before, after) for key in _flat(one.model_dump(mode="json"))}
     for key in allow:
         if not any(_within(one, [key]) for one in known):
             raise UsageError(

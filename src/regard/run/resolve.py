@@ -45,9 +45,8 @@ def resolve(
     if task is not None:
         tree["task"] = task
     tree = merge(tree, more or {})
-    is_whole = _has_model(
-        tree
-    )  # a single change is one to the usual model, and makes none by itself
+    # A single change is one to the usual model, and makes none by itself.
+    is_whole = _has_model(tree)
     tree = overlay(tree, changes)
     if name is None and not is_whole:
         name = DEFAULT_OF[_task(tree)]

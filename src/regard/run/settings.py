@@ -47,9 +47,7 @@ class TrainSettings(Settings):
     epsilon: PositiveFloat = 1e-9
     decay: NonNegativeFloat = 0.0
     smoothing: Share = 0.1
-    agreement: NonNegativeFloat = (
-        0.0  # of two passes with other dropout (R-Drop); 5 for small corpora
-    )
+    agreement: NonNegativeFloat = 0.0  # of two passes (R-Drop); 5 for small corpora
     clip: PositiveFloat = 1.0
     accumulate: PositiveInt = 1
     precision: Literal["float32", "bfloat16"] = "float32"
@@ -76,9 +74,7 @@ class RunSettings(Settings):
 
     task: TaskName = "translate"
     seed: NonNegativeInt = 1
-    start: str | None = (
-        None  # another run, or a model in the box, whose vocabulary and weights it begins with
-    )
+    start: str | None = None  # a run, or a model in the box: whose vocabulary and weights it takes
     data: DataSettings = DataSettings()
     text: TextSettings = TextSettings()
     model: ModelSettings

@@ -75,12 +75,8 @@ class Form:
         """All lines of one answer; an alternative that does not exist is a blank line."""
         ranked = (answer.alternatives or ((answer.text, answer.score),))[: self.n_best]
         if self.as_json:
-            return (
-                json.dumps(
-                    _entry(line, answer, task, self.n_best), ensure_ascii=False, allow_nan=False
-                )
-                + "\n"
-            )
+            entry = _entry(line, answer, task, self.n_best)
+            return json.dumps(entry, ensure_ascii=False, allow_nan=False) + "\n"
         written = [self._one(text.translate(_BREAKS), score) for text, score in ranked]
         written += [""] * (self.n_best - len(written))
         return "".join(f"{one}\n" for one in written)

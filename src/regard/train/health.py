@@ -14,6 +14,7 @@ from regard.run.folder import Run
 from regard.run.predictor import Predictor
 from regard.tasks import Prediction
 from regard.train.finding import Finding
+from regard.train.judge import greedy
 
 ASKED = 64  # questions put to the model
 ALIKE = 0.1  # an answer for every ten that were due, or fewer, is one answer for all
@@ -108,9 +109,8 @@ def _answers(run: Run, model: Model) -> Iterator[Finding]:
         yield Finding("answers", "note", "no questions were kept with this run")
         return
     probes = run.probes()[: max(ASKED, run.settings.train.evaluate_examples)]
-    greedy = run.settings.decode.model_copy(update={"beam": 1, "top_beams": 1, "sample": False})
     predictor = Predictor(run, model, note=lambda _note: None)
-    found = predictor.predict([q for q, _ in probes], decode=greedy, truncate=True)
+    found = predictor.predict([q for q, _ in probes], decode=greedy(run), truncate=True)
     yield _one_answer(found, [answer for _, answer in probes])
     yield _endings(found)
     yield from _found_again(run, found, [answer for _, answer in probes])

@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 import torch
 
+from regard.decode import DecodeSettings
 from regard.evaluate import Metric
 from regard.models import Model
 from regard.run.folder import SAMPLES, Run
@@ -118,22 +119,25 @@ def held_out_loss(model: Model, feed: Feed, world: World, stop: Stop) -> float:
 
 
 def scores(run: Run, model: Model, stop: Stop) -> tuple[Metric, ...]:
-    """Answers to the first validation questions, judged; greedy, since this happens often."""
+    """Answers to the first validation questions, judged."""
     probes = run.probes()[: run.settings.train.evaluate_examples]
     if not probes:
         return ()
-    decode = run.settings.decode.model_copy(update={"beam": 1, "top_beams": 1, "sample": False})
-    answers = run.task.predict(
-        model, [question for question, _ in probes], decode, advance=lambda _done: stop.poll()
-    )
+    questions = [question for question, _ in probes]
+    answers = run.task.predict(model, questions, greedy(run), advance=lambda _done: stop.poll())
     predicted = [answer.text for answer in answers]
     return tuple(run.task.judge(predicted, [answer for _, answer in probes]))
 
 
 def sights(run: Run, model: Model) -> list[Sight]:
     """The fixed sentences, answered and looked into."""
-    decode = run.settings.decode.model_copy(update={"beam": 1, "top_beams": 1, "sample": False})
+    decode = greedy(run)
     return [look(run.task, model, question, decode) for question, _ in run.probes()[:SAMPLES]]
+
+
+def greedy(run: Run) -> DecodeSettings:
+    """How a run is asked while it learns: one hypothesis, since this happens often."""
+    return run.settings.decode.model_copy(update={"beam": 1, "top_beams": 1, "sample": False})
 
 
 def sample_entry(step: int, question: str, sight: Sight) -> dict[str, Any]:
