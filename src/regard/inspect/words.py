@@ -88,7 +88,7 @@ def axis_of(codec: Codec, ids: Sequence[int]) -> Axis:
     word_at = _word_starts(text)
     words: list[str] = []
     word_ids: list[int] = []
-    begun, stop = -1, 0
+    begun, stop = -1, 0  # where the word at hand starts, and how far the pieces have come
     for number, piece, end in zip(ids, pieces, ends, strict=True):
         if number in (PAD, BEGIN, END) or piece in codec.settings.symbols:
             words.append(piece)
