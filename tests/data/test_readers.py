@@ -605,6 +605,20 @@ def test_an_empty_file_is_said_to_be_empty():
         understand([written("a.tsv", "\n\n")])
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("a" * 70_000 + "\n", r"a line of over 65,536 bytes\na.tsv:1\nbreak it up"),
+        ("Привет\nмир\n".encode("cp1251"), r"byte 0xCF is not UTF-8\na.tsv:1:1"),
+        (b"a\0b\n", r"NUL byte: is this text\?\na.tsv:1"),
+    ],
+    ids=["long", "Cyrillic", "NUL"],
+)
+def test_a_file_without_one_usable_line_is_not_called_empty(content, told):
+    with pytest.raises(DataError, match=told):
+        understand([written("a.tsv", content)])
+
+
 # A source is a value
 
 

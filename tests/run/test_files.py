@@ -215,8 +215,12 @@ def test_a_file_in_the_way_of_a_folder_is_told(tmp_path):
     (tmp_path / "x").write_bytes(b"")
     with pytest.raises(DiskError, match="cannot make y: Not a directory"):
         files.make_folder(tmp_path / "x" / "y")
-    with pytest.raises(DiskError, match="cannot make x: Not a directory"):
+    with pytest.raises(DiskError, match="cannot make x: Not a directory") as caught:
         files.make_folder(tmp_path / "x")
+    assert caught.value.remedy == "part of this path is a file: name a folder"
+    with pytest.raises(DiskError, match="cannot write z: No such file or directory") as caught:
+        files.write_atomic(tmp_path / "none" / "z", b"")
+    assert caught.value.remedy == "make its folder first, or name another"
 
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EPERM, errno.EROFS])

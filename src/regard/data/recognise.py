@@ -30,7 +30,7 @@ from regard.data.formats.subtitle import PairedSubtitles, Subtitles, looks_timed
 from regard.data.formats.table import Table, label_column, rows_of, separator_of
 from regard.data.formats.tmx import Tmx
 from regard.data.formats.xliff import xliff
-from regard.data.lines import read_lines
+from regard.data.lines import LINE_BOUND, read_lines
 from regard.errors import DataError
 
 HEAD_LINES = 200
@@ -114,8 +114,19 @@ def head_of(path: Path) -> list[str]:
     """The first lines of a file that has some."""
     head = _first_lines(path)
     if not any(text.strip() for text in head):
-        raise DataError("the file is empty", where=str(path))
+        raise _nothing_to_read(path)
     return head
+
+
+def _nothing_to_read(path: Path) -> DataError:
+    """Why none of the first lines can be used; bytes that are not UTF-8 are told by reading them."""
+    for line in islice(read_lines(path), HEAD_LINES):
+        if line.fault == "too long":
+            what, remedy = f"a line of over {LINE_BOUND:,} bytes", "break it up: one text a line"
+            return DataError(what, f"{path}:{line.number}", remedy)
+        if line.fault:
+            return DataError(f"{line.fault}: is this text?", f"{path}:{line.number}")
+    return DataError("the file is empty", where=str(path))
 
 
 def _first_lines(path: Path) -> list[str]:

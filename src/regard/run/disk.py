@@ -18,6 +18,11 @@ from regard.errors import DiskError, ModelFileError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _LOCKED_OUT = (errno.EACCES, errno.EPERM, errno.EROFS)
+_REMEDIES = {
+    errno.ENOENT: "make its folder first, or name another",
+    errno.ENOTDIR: "part of this path is a file: name a folder",
+    errno.EISDIR: "this is a folder: name a file",
+}
 
 
 @contextlib.contextmanager
@@ -61,6 +66,8 @@ def _explained(fault: OSError, action: str, path: Path, needed: int | None) -> D
         remedy = "free some space, or choose a folder on another disk"
     elif fault.errno in _LOCKED_OUT:
         remedy = "choose a folder you may write to"
+    elif fault.errno in _REMEDIES:
+        remedy = _REMEDIES[fault.errno]
     error = DiskError(what, where=str(path), remedy=remedy)
     error.errno = fault.errno
     return error
