@@ -8,8 +8,9 @@ import pytest
 
 import regard
 from regard.cli.main import status
-from regard.cli.meant import meant
+from regard.cli.meant import meant, refuse_files
 from regard.errors import RegardError
+from regard.run.load import no_such_run
 
 TEXT = "the black cat ate the mouse ."
 
@@ -110,6 +111,7 @@ class TestMeant:
         (tmp_path / "notes.txt").write_text("hello\n", "utf-8")
         for word, what, remedy in [
             ("runs/frist", "there is no such run", "did you mean runs/first?"),
+            ("./first", "there is no such run", "did you mean runs/first?"),
             ("./nothing", "there is no such run", "name a folder that `regard train` made"),
             ("mine.zip", "there is no such run", "name a folder that `regard train` made"),
             (
@@ -121,6 +123,14 @@ class TestMeant:
             with pytest.raises(RegardError) as caught:
                 meant([word], None, "translate")
             assert (caught.value.what, caught.value.remedy) == (what, remedy)
+        with pytest.raises(RegardError, match="is a file of text, not a model"):
+            meant(["a text"], "notes.txt", "translate")
+        refuse_files(["a text", "", "runs", "no.such"])
+        with pytest.raises(RegardError, match="answer its lines: --input"):
+            refuse_files(["a text", "notes.txt"])
+
+    def test_a_name_nearly_of_the_box(self, boxed):
+        assert "did you mean translator?" in str(no_such_run("translatr"))
 
     def test_an_empty_box_asks_for_a_run(self, boxed, monkeypatch, tmp_path):
         monkeypatch.setattr(regard.box, "PLACE", tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,13 +17,16 @@ def meant(words: Sequence[str], model: str | None, task: str) -> tuple[Path, lis
     from regard import box
 
     if model is not None:
+        _refuse_text(model)
         return Path(model), list(words)
     first = words[0] if words else None
     if first is not None and (_exists(first) or first in box.names()):
         _refuse_text(first)
         return Path(first), list(words[1:])
     if first is not None and not _is_text(first) and (_is_pathlike(first) or not _in_box(task)):
-        raise _no_run(first)
+        from regard.run.load import no_such_run
+
+        raise no_such_run(first)
     return Path(box.first(task)), list(words)
 
 
@@ -71,12 +73,14 @@ def _refuse_text(word: str) -> None:
         )
 
 
-def _no_run(word: str) -> Exception:
-    from regard.errors import ModelFileError
+def refuse_files(texts: Sequence[str]) -> None:
+    """The name of a file is no text: its lines are what should be answered."""
+    from regard.errors import UsageError
 
-    path = Path(word)
-    beside = path.parent if _exists(str(path.parent)) else Path()
-    known = [str(one.parent) for one in beside.glob("*/config.toml")]
-    close = difflib.get_close_matches(word, known, n=1)
-    remedy = f"did you mean {close[0]}?" if close else "name a folder that `regard train` made"
-    return ModelFileError("there is no such run", where=word, remedy=remedy)
+    for text in texts:
+        if text and _exists(text) and Path(text).is_file():
+            raise UsageError(
+                f"{text} is a file: its name would be answered, not its lines",
+                where=text,
+                remedy=f"answer its lines: --input {text}",
+            )

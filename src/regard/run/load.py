@@ -7,6 +7,7 @@ it fits into memory, is a number read or a module built.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import math
 import tempfile
 import tomllib
@@ -54,9 +55,7 @@ def folder_of(path: Path) -> Iterator[Path]:
     if not path.exists() and str(path) in box.names():
         path = box.folder(str(path))
     if not path.exists():
-        raise ModelFileError(
-            "there is no such run", where=str(path), remedy="name a folder that `regard train` made"
-        )
+        raise no_such_run(str(path))
     if path.is_dir():
         yield path
         return
@@ -71,6 +70,16 @@ def folder_of(path: Path) -> Iterator[Path]:
         folder = Path(place) / path.stem
         archive.unpack(path, folder)
         yield folder
+
+
+def no_such_run(name: str) -> ModelFileError:
+    """The run or model in the box that was perhaps meant, or how to come by one."""
+    with contextlib.suppress(OSError):
+        beside = {Path(name).parent, Path("runs")}
+        known = [str(one.parent) for folder in beside for one in folder.glob("*/config.toml")]
+        if close := difflib.get_close_matches(name, [*known, *box.names()], n=1):
+            return ModelFileError("there is no such run", name, f"did you mean {close[0]}?")
+    return ModelFileError("there is no such run", name, "name a folder that `regard train` made")
 
 
 def read_settings(path: Path) -> RunSettings:

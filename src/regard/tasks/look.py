@@ -58,12 +58,13 @@ class Sight:
         for site in self.sites:
             if path is not None and site.path == path:
                 return site
-        if path is not None or not self.sites:
+        if not self.sites:
             raise UsageError(
-                "this model has no attention to look at" if path is None else f"no site '{path}'",
-                where="site",
-                remedy=f"there are: {', '.join(site.path for site in self.sites) or 'none'}",
+                "this model has no attention to look at", remedy="ask for answers alone"
             )
+        if path is not None:
+            known = ", ".join(site.path for site in self.sites)
+            raise UsageError(f"no site '{path}'", where="site", remedy=f"there are: {known}")
         facing = [site for site in self.sites if site.keys == "source" and site.queries != "source"]
         return (facing or list(self.sites))[-1]
 
