@@ -11,7 +11,7 @@ def test_all_presets_are_listed_with_what_they_are(tell, tell_json):
     code, out, _ = tell("config")
     assert code == 0
     for line, name in zip(out.splitlines(), names(), strict=True):
-        assert line.split(maxsplit=1) == [name, about(name)]
+        assert line.rstrip().split(maxsplit=1) == [name, about(name)]
     assert tell_json("config") == (0, {name: about(name) for name in names()})
 
 

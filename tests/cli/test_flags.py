@@ -6,7 +6,7 @@ from pathlib import Path
 from typer.main import get_command
 
 import regard
-from regard.cli.main import app
+from regard.cli.main import PANELS, app
 
 LIST = Path(__file__).parent / "flags.txt"
 
@@ -42,6 +42,13 @@ def test_no_message_names_a_command_that_is_not_there():
     for path in Path(regard.__file__).parent.rglob("*.py"):
         named = set(re.findall(r"`regard ([a-z]\w*)", path.read_text("utf-8")))
         assert named <= known, path
+
+
+def test_every_command_stands_in_one_panel_of_the_help():
+    group = get_command(app)
+    assert sorted(group.list_commands(None)) == sorted(group.commands)
+    for panel, names in PANELS.items():
+        assert {group.commands[name].rich_help_panel for name in names} == {panel}
 
 
 def test_every_flag_is_explained():

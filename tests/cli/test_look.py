@@ -39,7 +39,7 @@ def test_the_map_faces_the_source(transformer, tell):
     assert out.startswith("a b c  ->  ")
     assert "reader.blocks.0.cross" in out
     assert "mean of 2 heads" in out
-    assert "other sites: encoder" in err
+    assert "Other attentions, for --site:\n  encoder.blocks.N.attention.attention   N = 0\n" in err
 
 
 def test_one_head_and_all_heads(transformer, tell):

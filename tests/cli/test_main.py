@@ -107,6 +107,12 @@ def test_debug_shows_where_an_error_arose(end_with, tell):
     assert "Traceback" not in tell("config")[2]
 
 
+def test_an_option_without_its_value_names_the_command(tell):
+    code, _, err = tell("translate", "--to")
+    assert code == 2
+    assert "  where: regard translate\n  try:   regard translate --help\n" in err
+
+
 def test_an_unknown_command_is_compared_with_the_known_ones(tell):
     code, out, err = tell("trian")
     assert (code, out) == (2, "")

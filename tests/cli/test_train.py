@@ -27,6 +27,27 @@ def test_the_folder_alone_goes_on(run, tell):
     assert [e["step"] for e in Run.open(run).recorded("metrics") if e["kind"] == "valid"] == [2, 3]
 
 
+def test_the_next_commands_are_said(run, tell):
+    _, out, err = tell("train", run)
+    assert out == ""
+    assert f"  regard look {run}\n" in err
+    assert f"  regard translate {run} < new.txt\n" in err
+
+
+def test_nobody_is_sent_to_look_where_there_is_no_attention(tmp_path, tell):
+    folder = tmp_path / "run"
+    _, _, err = tell("train", "--toy", "copy", "-p", "sutskever2014", "-o", folder, *TINY)
+    assert "What to type next:" in err
+    assert "regard look" not in err
+
+
+def test_of_many_processes_the_first_speaks(run, tell, monkeypatch):
+    monkeypatch.setattr("regard.train.train", lambda *_: Outcome(2, "2 steps done", 2, 1.0))
+    assert "What to type next:" in tell("train", run)[2]
+    monkeypatch.setenv("RANK", "1")
+    assert tell("train", run)[2] == ""
+
+
 def test_another_run_starts_from_this_one(run, tmp_path, tell):
     code, *_ = tell(
         *("train", "--toy", "copy", "--start-from", run, "--out", tmp_path / "next"),

@@ -19,7 +19,7 @@ def bench(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
 ) -> int:
-    """Measure attention, training, decoding and looking on this machine.
+    """Measure attention, training, decoding and looking here.
 
     Each table compares in one run, in turns: with torch's own layers, with Hugging Face where that is
     installed, and with the rate at which this machine multiplies matrices. Tables are Markdown, to be shared.

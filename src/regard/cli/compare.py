@@ -48,11 +48,11 @@ def compare(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="The table as a JSON object.")] = False,
 ) -> None:
-    """Train several presets, or one with several choices, on the same data, and judge them on the same test.
+    """Train several models on the same data, and judge them alike.
 
-    `regard compare --toy reverse --preset bahdanau2015 --vary model.reader.score=dot,additive,cosine`.
-    Every model is a run below the folder, next to `table.md` and `table.json`. Typed again after a stop, it
-    goes on; what is finished is not trained again.
+    Several presets, or one with several choices: `regard compare --toy reverse --preset bahdanau2015
+    --vary model.reader.score=dot,additive,cosine`. Every model is a run below the folder, next to `table.md`
+    and `table.json`. Typed again after a stop, it goes on; what is finished is not trained again.
     """
     output.speak_json(as_json)
     from regard.run.resolve import resolve

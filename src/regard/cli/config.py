@@ -23,9 +23,10 @@ def config(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
 ) -> None:
-    """Show every setting that a preset, a file and --set resolve to, ready to be saved and edited.
+    """List the presets, or show every setting of one.
 
-    `regard config bahdanau2015 > my.toml`, edit, then `regard train --config my.toml`.
+    What a preset, a file and --set come to, ready to be saved: `regard config bahdanau2015 > my.toml`, edit,
+    then `regard train --config my.toml`.
     """
     output.speak_json(as_json)
     from regard.presets import about, names
@@ -35,9 +36,9 @@ def config(
         if as_json:
             output.answer(presets)
             return
-        width = max(map(len, presets))
-        for name, line in presets.items():
-            print(f"{name:<{width}}  {line}")
+        from regard.show.preview import preset_list
+
+        output.show(preset_list(presets))
         return
     from regard.config import to_toml
     from regard.run.resolve import resolve

@@ -43,10 +43,11 @@ def data(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
 ) -> None:
-    """Say what was understood of some files, show three rows, and warn of what would harm training.
+    """Look at files as training would, before you train on them.
 
-    With --tokens (or a preset, or --set) also how text is cut, how long rows are, how much of a batch is
-    padding, and how many steps make an epoch. `regard data --toys` lists what needs no files at all.
+    Say what was understood, show three rows, and warn of what would harm training. With --tokens (or a
+    preset, or --set) also how text is cut, how long rows are, how much of a batch is padding, and how many
+    steps make an epoch. `regard data --toys` lists what needs no files at all.
     """
     output.speak_json(as_json)
     if toys:

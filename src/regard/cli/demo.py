@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from contextlib import nullcontext
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -29,10 +30,10 @@ def demo(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> int:
-    """Train a small model on built-in sentences and watch its attention sharpen.
+    """Watch a small model learn French: its attention sharpens.
 
-    A GRU with additive attention learns French from a small grammar. The map shows, for one sentence it never
-    trains on, which English word it looks at while it writes each French one.
+    A GRU with additive attention learns from sentences of a small grammar, in about a minute. The map shows,
+    for one sentence it never trains on, which English word it looks at while it writes each French one.
     """
     output.speak_json(as_json)
     from regard.run.resolve import resolve
@@ -49,18 +50,15 @@ def demo(
     if outcome.signal is not None:
         output.say(f"Stopped at step {outcome.step}; `regard demo` goes on from there.")
         return 128 + outcome.signal
-    output.say(_next_steps(out, toy))
+    question = f' "{EXAMPLE}"' if toy == "phrases" else ""
+    output.advise(
+        {
+            "where it looks while it answers": f"regard look {quote(str(out))}{question}",
+            "only the answer": f"regard predict {quote(str(out))}{question}",
+            "another score function": "regard demo --again --out runs/dot -s model.reader.score=dot",
+            "three of them in one table": "regard compare --toy reverse --preset bahdanau2015 \\\n"
+            "      --vary model.reader.score=dot,additive,location",
+            "your own two files": "regard train my.en my.de",
+        }
+    )
     return 0
-
-
-def _next_steps(out: Path, toy: str) -> str:
-    question = EXAMPLE if toy == "phrases" else "..."
-    return f"""
-What to type next:
-
-  regard look {out} "{question}"       where it looks while it answers
-  regard predict {out} "{question}"    only the answer
-  regard demo --again --out runs/dot -s model.reader.score=dot     another score function
-  regard compare --toy reverse --preset bahdanau2015 --vary model.reader.score=dot,additive,location
-  regard train my.en my.de             your own two files
-"""

@@ -21,11 +21,11 @@ def doctor(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
 ) -> int:
-    """Look at the machine, and try on it what regard promises; each trial has a control that must fail.
+    """Check this machine, and a run, for what could go wrong.
 
-    Do answers depend on what else is in a batch? Do gradients flow? Does the same seed give the same bits?
-    With a run: are its files whole, its curves sane, and does it give more than one answer? Exit code 1 when
-    something is wrong.
+    Try what regard promises; each trial has a control that must fail. Do answers depend on what else is in a
+    batch? Do gradients flow? Does the same seed give the same bits? With a run: are its files whole, its
+    curves sane, and does it give more than one answer? Exit code 1 when something is wrong.
     """
     output.speak_json(as_json)
     from regard.train.doctor import diagnose

@@ -40,9 +40,11 @@ def evaluate(
         str, typer.Option(help="BLEU's tokenizer: 13a, intl, char, zh, or none.")
     ] = "13a",
     examples: Annotated[
-        int | None, typer.Option(min=1, help="Only the first so many examples.")
+        int | None, typer.Option(min=1, metavar="N", help="Only the first so many examples.")
     ] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Hypotheses to follow.")] = None,
+    beam: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Hypotheses to follow.")
+    ] = None,
     truncate: Annotated[
         bool, typer.Option("--truncate", help="Cut texts the model cannot read whole.")
     ] = False,
@@ -56,11 +58,12 @@ def evaluate(
     ] = "stored",
     as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
 ) -> None:
-    """Judge a run on a test set: BLEU, chrF, accuracy, F1, with 95% intervals and signatures.
+    """Judge a model on a test set, in scores others can compare.
 
-    `regard evaluate runs/mine test.en test.de`; `regard evaluate translator test.en test.de` asks a model of
-    the box; `regard evaluate runs/mine --against runs/other` also says whether the difference could be luck;
-    `regard evaluate --hypotheses out.de ref.de` needs no model.
+    BLEU, chrF, accuracy, F1 and more, each with its 95% interval and signature. `regard evaluate runs/mine
+    test.en test.de`; `regard evaluate translator test.en test.de` asks a model of the box; `regard evaluate
+    runs/mine --against runs/other` also says whether the difference could be luck; `regard evaluate
+    --hypotheses out.de ref.de` needs no model.
     """
     output.speak_json(as_json)
     if hypotheses is not None and not _is_run(paths[0]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,12 +36,14 @@ def look(
         typer.Option("--model", "-m", help="A run or a model of the box; all else is text."),
     ] = None,
     site: Annotated[
-        str | None, typer.Option(help="Which attention; all are named below the map.")
+        str | None, typer.Option(help="Which attention; all are listed below the map.")
     ] = None,
     head: Annotated[int | None, typer.Option(help="One head, from 0; else their mean.")] = None,
     all_heads: Annotated[bool, typer.Option("--all-heads", help="A map for each head.")] = False,
     numbers: Annotated[bool, typer.Option("--numbers", help="Write the weights out.")] = False,
-    beam: Annotated[int | None, typer.Option(min=1, help="Hypotheses to follow.")] = None,
+    beam: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Hypotheses to follow.")
+    ] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the map into this SVG file.")] = None,
     png: Annotated[
         Path | None, typer.Option(help="Draw the map into this PNG file: needs regard[png].")
@@ -50,7 +54,7 @@ def look(
     npz: Annotated[Path | None, typer.Option(help="Keep every number in this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The trace as a JSON object.")] = False,
 ) -> None:
-    """Answer a text, and show which part of it the model looked at for each part of the answer.
+    """Show where a model looks for each part of its answer.
 
     Each row is one step of the answer, each column one piece of the input; a row adds up to 1. The weights
     are those of the answer that search chose.
@@ -125,7 +129,8 @@ def _show(
 
     sight, site = seen.sight, seen.site(path)
     heads = range(len(site.weights)) if every else [head]
-    if seen.look is not None and path is None and head is None and not every:
+    chosen = seen.look if path is None and head is None and not every else None
+    if chosen is not None:
         pictures = [alignment(seen, numbers)]
     else:
         pictures = [map_of(sight, site.path, one, numbers=numbers) for one in heads]
@@ -134,5 +139,20 @@ def _show(
         print()
         output.show(picture)
     others = [other.path for other in sight.sites if other.path != site.path]
+    if chosen is not None:
+        which = ", ".join(map(str, chosen.heads or range(len(site.weights))))
+        output.say(f"\nWhole words, by the heads {which} of {site.path}.")
     if others:
-        output.say(f"\nother sites: {', '.join(others)}")
+        output.say("\nOther attentions, for --site:")
+        for line in _alike(others):
+            output.say(f"  {line}")
+
+
+def _alike(paths: Sequence[str]) -> Iterator[str]:
+    """Paths with all those in one line that differ in their first number alone."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        before, number, after = re.fullmatch(r"(\D*)(\d*)(.*)", path).groups()  # type: ignore[union-attr]
+        found.setdefault(f"{before}{'N' * bool(number)}{after}", []).append(number)
+    for name, numbers in found.items():
+        yield f"{name}   N = {', '.join(numbers)}" if any(numbers) else name

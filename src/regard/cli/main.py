@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from itertools import chain
+from typing import Annotated, Any, final
 
 import typer
+from typer.core import TyperGroup
 
 from regard import __version__
 from regard.cli import output
@@ -16,7 +18,26 @@ from regard.signals import Stopped
 # What the parser raises; Typer brings its own copy of click or not, depending on its version.
 _WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
 
+# What the help lists, in the order in which somebody new needs it.
+PANELS = {
+    "See it": ("demo", "studio", "models"),
+    "Ask": ("translate", "tag", "classify", "point", "continue", "predict", "look"),
+    "Train": ("data", "train", "config", "compare"),
+    "Judge": ("evaluate", "doctor", "bench"),
+}
+
+
+@final
+class _InOrder(TyperGroup):
+    """All commands, by their panels."""
+
+    def list_commands(self, _context: Any) -> list[str]:
+        """Their names."""
+        return list(chain.from_iterable(PANELS.values()))
+
+
 app = typer.Typer(
+    cls=_InOrder,
     help="Train attention models on your own text, and see where they look.",
     epilog="Begin with `regard demo`. Every command explains itself: `regard train --help`.",
     no_args_is_help=True,
@@ -61,7 +82,7 @@ def status(arguments: list[str]) -> int:
     except RegardError as fault:
         return output.explain(fault)
     except _WrongUsage as fault:
-        return _wrong_usage(fault)
+        return _wrong_usage(fault, arguments)
     except (typer.Abort, KeyboardInterrupt):
         return 130
     except Stopped as fault:
@@ -72,10 +93,11 @@ def status(arguments: list[str]) -> int:
         return _unforeseen(fault)
 
 
-def _wrong_usage(fault: Exception) -> int:
+def _wrong_usage(fault: Exception, arguments: list[str]) -> int:
     """A command or option that does not exist, or a value that does not fit it."""
     context = getattr(fault, "ctx", None)
-    command = context.command_path if context is not None else "regard"
+    known = [word for word in arguments[:1] if word in chain.from_iterable(PANELS.values())]
+    command = context.command_path if context is not None else " ".join(["regard", *known])
     what = fault.format_message()  # type: ignore[attr-defined]
     if not what:  # nothing was asked for, and the help is on the screen already
         return UsageError.exit_code
@@ -107,3 +129,9 @@ from regard.cli import (  # noqa: E402, F401  a command is added by being import
     studio,
     train,
 )
+
+_PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+for _command in app.registered_commands:
+    _command.rich_help_panel = _PANEL_OF[_command.name or _command.callback.__name__]  # type: ignore[union-attr]
+for _group in app.registered_groups:
+    _group.rich_help_panel = _PANEL_OF[str(_group.name)]

@@ -16,7 +16,7 @@ else:  # what the parser hands over, whichever copy of click Typer brings
     Context = typer.Context.__mro__[1]
 
 models = typer.Typer(
-    help="What is in the box: models that come with the package, and their cards.",
+    help="List the models in the box, show their cards, pack a run.",
     invoke_without_command=True,
     rich_markup_mode="markdown",
 )

@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 import unicodedata
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
@@ -47,6 +48,13 @@ def show(picture: RenderableType) -> None:
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = Console(highlight=False, width=PAGE)
     console.print(picture)
+
+
+def advise(commands: Mapping[str, str]) -> None:
+    """What to type next, and what for; as comments, so that all of it can be pasted."""
+    say("\nWhat to type next:\n")
+    for what_for, command in commands.items():
+        say(f"  # {what_for}\n  {command}")
 
 
 def explain(fault: RegardError, cause: BaseException | None = None) -> int:

@@ -14,7 +14,7 @@ import typer
 
 from regard.cli import output
 from regard.cli.main import app
-from regard.cli.meant import meant
+from regard.cli.meant import meant, refuse_files
 
 if TYPE_CHECKING:
     from regard.data.compressed import Stream as ByteStream
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 # Each friendly name, its task, and one line of help.
 NAMES = {
     "predict": ("", "Answer texts with a trained model, whatever its task."),
-    "translate": ("translate", "Translate texts."),
+    "translate": ("translate", "Translate texts; English, French and German are in the box."),
     "tag": ("tag", "Give each word of a text its tag."),
     "classify": ("classify", "Give each text its label."),
     "point": ("point", "Point at items of the input, in order."),
-    "continue": ("language", "Go on with texts."),
+    "continue": ("language", "Go on where a text ends."),
 }
 PROSE = """
 
@@ -41,6 +41,7 @@ The answer to a line does not depend on the lines around it.
 BOXED = """
 Without a run, a model of the box answers (`regard models`): `regard {name} "some text"`.
 """
+FILES, SEARCH, MACHINE = "Lines and files", "Search", "Machine"  # the panels of its help
 # What only a translator can be asked.
 TRANSLATING = ("to", "spoken", "split")
 
@@ -50,7 +51,7 @@ def predict(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RUN] [TEXTS]...",
+            metavar="[RUN] [TEXTS]",
             help="A run folder, a zip archive of one, or a model of the box by name; then texts. "
             "Without texts, standard input is read.",
         ),
@@ -77,47 +78,100 @@ def predict(
         typer.Option("--model", "-m", help="A run or a model of the box; all else is text."),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option("--input", "-i", help="Read lines from this file.")
+        Path | None,
+        typer.Option("--input", "-i", rich_help_panel=FILES, help="Read lines from this file."),
     ] = None,
     target: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write answers to this new file.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", rich_help_panel=FILES, help="Write answers to this new file."
+        ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with an --output that was cut short.")
+        bool,
+        typer.Option(
+            "--resume", rich_help_panel=FILES, help="Go on with an --output that was cut short."
+        ),
     ] = False,
     shard: Annotated[
-        str, typer.Option(help="Line i of every n alone, for several machines: `2/3`.")
+        str,
+        typer.Option(
+            rich_help_panel=FILES, help="Line i of every n alone, for several machines: `2/3`."
+        ),
     ] = "1/1",
-    beam: Annotated[int | None, typer.Option(min=1, help="Hypotheses to follow.")] = None,
-    n_best: Annotated[int, typer.Option(min=1, help="Alternatives to write, one a line.")] = 1,
-    scores: Annotated[bool, typer.Option("--scores", help="Write `score TAB text`.")] = False,
+    beam: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", rich_help_panel=SEARCH, help="Hypotheses to follow."),
+    ] = None,
+    n_best: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel=SEARCH, help="Alternatives to write, one a line."
+        ),
+    ] = 1,
+    scores: Annotated[
+        bool, typer.Option("--scores", rich_help_panel=SEARCH, help="Write `score TAB text`.")
+    ] = False,
     max_length: Annotated[
-        int | None, typer.Option(min=1, help="The most symbols of an answer.")
+        int | None,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel=SEARCH, help="The most symbols of an answer."
+        ),
     ] = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw answers by chance.")] = False,
+    sample: Annotated[
+        bool, typer.Option("--sample", rich_help_panel=SEARCH, help="Draw answers by chance.")
+    ] = False,
     temperature: Annotated[
-        float | None, typer.Option(help="Draw more boldly (above 1) or less (below).")
+        float | None,
+        typer.Option(rich_help_panel=SEARCH, help="Draw more boldly (above 1) or less (below)."),
     ] = None,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Draw among the k likeliest.")] = None,
+    top_k: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel=SEARCH, help="Draw among the N likeliest."
+        ),
+    ] = None,
     top_p: Annotated[
-        float | None, typer.Option(help="Draw among the likeliest that make up p.")
+        float | None,
+        typer.Option(rich_help_panel=SEARCH, help="Draw among the likeliest that make up p."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="What chance begins with.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(rich_help_panel=SEARCH, help="What chance begins with.")
+    ] = None,
     truncate: Annotated[
-        bool, typer.Option("--truncate", help="Cut texts the model cannot read whole.")
+        bool,
+        typer.Option(
+            "--truncate", rich_help_panel=FILES, help="Cut texts the model cannot read whole."
+        ),
     ] = False,
     keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Answer unusable lines with nothing.")
+        bool,
+        typer.Option(
+            "--keep-going", rich_help_panel=FILES, help="Answer unusable lines with nothing."
+        ),
     ] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
-    precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
+    device: Annotated[
+        str, typer.Option(rich_help_panel=MACHINE, help="auto, cpu, cuda, cuda:1.")
+    ] = "auto",
+    precision: Annotated[
+        str, typer.Option(rich_help_panel=MACHINE, help="float32 or bfloat16.")
+    ] = "float32",
     weights: Annotated[
-        str, typer.Option(help="float32 or int8 (CPU: faster, smaller), or as stored.")
+        str,
+        typer.Option(
+            rich_help_panel=MACHINE, help="float32 or int8 (CPU: faster, smaller), or as stored."
+        ),
     ] = "stored",
     strict: Annotated[
-        bool, typer.Option("--strict", help="One thread: scores equal to the last bit.")
+        bool,
+        typer.Option(
+            "--strict", rich_help_panel=MACHINE, help="One thread: scores equal to the last bit."
+        ),
     ] = False,
-    batch_tokens: Annotated[int, typer.Option(min=8, help="Symbols in a batch.")] = 4096,
+    batch_tokens: Annotated[
+        int,
+        typer.Option(min=8, metavar="N", rich_help_panel=MACHINE, help="Symbols in a batch."),
+    ] = 4096,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Answer texts; `name` is what the command was called, and NAMES has the help of each."""
@@ -130,6 +184,7 @@ def predict(
     run, texts = meant(words or (), model, NAMES[name][0])
     if texts and source is not None:
         raise UsageError("texts or a file, not both", where="--input")
+    refuse_files(texts)
     if source is not None and not source.exists():
         raise DataError("there is no such file", where=str(source))
     if looking and (as_json or target is not None or n_best > 1):

@@ -38,7 +38,7 @@ def studio(
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Say where as a JSON object.")] = False,
 ) -> int:
-    """Open the studio: ask a trained model, and see every head of it while it answers.
+    """Ask a model in the browser, and see every head at work.
 
     Without a name it opens on your runs in `runs/` and on the models that came in the box. With neither, the
     page offers to train a small model while you watch. Only this machine can reach it, unless you say

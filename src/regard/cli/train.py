@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Literal
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from regard.cli import output
 from regard.cli.main import app
+
+if TYPE_CHECKING:
+    from regard.models import ModelSettings
+    from regard.run.settings import RunSettings
+    from regard.train import Outcome
 
 
 @app.command()
@@ -57,7 +64,7 @@ def train(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> int:
-    """Train a model on your own files. The same command again goes on where it stopped.
+    """Train a model on your own files, or go on where it stopped.
 
     `regard train train.en train.de` learns to translate; a CoNLL file makes a tagger, a file of labelled
     lines a classifier. `regard train --toy reverse --preset bahdanau2015` needs no data at all.
@@ -82,4 +89,28 @@ def train(
     )
     with nullcontext(JsonProgress()) if as_json else TrainingProgress() as listener:
         outcome = run_training(folder, settings, listener, device, allow_change or ())
+    if os.environ.get("RANK", "0") == "0":  # of many processes the first one speaks
+        _say_what_next(quote(str(folder)), settings, outcome)
     return 0 if outcome.signal is None else 128 + outcome.signal
+
+
+def _say_what_next(folder: str, settings: RunSettings, outcome: Outcome) -> None:
+    from regard.cli.predict import NAMES
+
+    if outcome.signal is not None:
+        output.say(f"The same command, or `regard train {folder}`, goes on from there.")
+        return
+    verb = next(name for name, (task, _) in NAMES.items() if task == settings.task)
+    look = {"where it looks, for an example": f"regard look {folder}"}
+    output.advise(
+        {
+            **(look if _has_attention(settings.model) else {}),
+            "answers, line by line": f"regard {verb} {folder} < new.txt",
+            "all of it in the browser": f"regard studio {folder}",
+        }
+    )
+
+
+def _has_attention(model: ModelSettings) -> bool:
+    of_encoder = model.encoder is not None and model.encoder.kind == "transformer"
+    return of_encoder or getattr(model.reader, "score", "none") != "none"

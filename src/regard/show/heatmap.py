@@ -162,9 +162,10 @@ def sight(
     chosen = sight.site(site)
     count = len(chosen.weights)
     if head is not None and not 0 <= head < count:
-        raise UsageError(
-            f"no head {head} at '{chosen.path}'", where="head", remedy=f"choose 0 to {count - 1}"
+        remedy = (
+            f"choose 0 to {count - 1}" if count > 1 else "it has one alone: leave the choice out"
         )
+        raise UsageError(f"no head {head} at '{chosen.path}'", where="head", remedy=remedy)
     weights = chosen.weights.mean(0) if head is None else chosen.weights[head]
     which = f"mean of {count} heads" if head is None else f"head {head} (of 0 to {count - 1})"
     where = f"{chosen.path}, {which}" if count > 1 else chosen.path

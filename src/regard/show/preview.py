@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -26,6 +26,14 @@ def toy_list(toys: Iterable[Toy]) -> RenderableType:
     table = Table.grid(padding=(0, 2, 0, 0))
     for toy in toys:
         table.add_row(Text(toy.name, style="bold"), Text(toy.task, style="dim"), Text(toy.story))
+    return table
+
+
+def preset_list(presets: Mapping[str, str]) -> RenderableType:
+    """Name and story of each."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for name, story in presets.items():
+        table.add_row(Text(name, style="bold"), Text(story))
     return table
 
 

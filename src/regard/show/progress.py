@@ -150,7 +150,8 @@ class TrainingProgress(Listener):
         if not self._moves and sight is not None and sight.sites:
             self.console.print(heatmap.sight(sight, top=1.0))
         best = next((e for e in self.moment.evaluations if e.step == outcome.best_step), None)
-        found = f"; best at step {best.step:,}: {judged(best)}" if best is not None else ""
+        gap = "\n" if self._moves else " "  # a terminal may be too narrow for one line
+        found = f"; best at step {best.step:,}:{gap}{judged(best)}" if best is not None else ""
         self._say(f"\n{outcome.reason}{found}" if self._moves else f"{outcome.reason}{found}")
 
     def _say(self, line: str, style: str = "") -> None:
