@@ -243,7 +243,7 @@ def _least(group: Settings | None) -> int:
 
 
 def _refuse_too_big(head: Header, device: torch.device, path: Path) -> None:
-    """While it is loaded a model is in memory twice: as read, and as built."""
+    """While it is loaded a model may be in memory twice: as read, and as built."""
     built = sum(max(entry.end - entry.begin, 4 * math.prod(entry.shape)) for entry in head.entries)
     places = {device: built, torch.device("cpu"): head.size + built}
     for place, needed in places.items():
