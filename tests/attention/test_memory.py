@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
-from regard.attention import Causal, Memory, Padding
+from regard.attention import Attention, Causal, Memory, Padding, ScaledDot, Softmax
 from regard.attention.memory import without_void
 
 BATCH, HEADS, CAPACITY, KEY_WIDTH, VALUE_WIDTH = 3, 2, 7, 5, 11
@@ -87,8 +89,9 @@ def test_select_permutes(rows):
     mask = Padding(torch.tensor([4, 1, 3])) & Causal()
     memory, chosen = room(mask).append(*pieces(4)), torch.tensor(rows)
     selected = memory.select(chosen)
-    assert torch.equal(selected.key, memory.key[chosen])
-    assert torch.equal(selected.value, memory.value[chosen])
+    assert torch.equal(selected.seen().key, memory.seen().key[chosen])
+    assert torch.equal(selected.seen().value, memory.seen().value[chosen])
+    assert selected.capacity == memory.capacity
     assert torch.equal(selected.seen().allowed(4), memory.seen().allowed(4)[chosen])
     assert (selected.first, selected.filled) == (memory.first, memory.filled)
     whole = memory.seen().select(chosen)
@@ -98,8 +101,10 @@ def test_select_permutes(rows):
 def test_select_copies_so_that_beams_part_ways():
     memory = room().append(*pieces(2))
     one, other = (memory.select(torch.arange(BATCH)) for _ in range(2))
-    one.append(*pieces(1))
-    assert (other.key[:, :, 2] == 0).all()
+    first, second = pieces(1), pieces(1)
+    one, other = one.append(*first), other.append(*second)
+    assert torch.equal(one.key[:, :, 2:3], first[0])
+    assert torch.equal(other.key[:, :, 2:3], second[0])
     assert (memory.key[:, :, 2] == 0).all()
 
 
@@ -125,3 +130,18 @@ def test_void_is_zeroed_wherever_it_is_written():
     )
     assert without_void(states, Causal()) is states
     assert without_void(states, None) is states
+
+
+def test_what_is_not_filled_is_never_read():
+    """Rows that were chosen have anything at all behind their last position."""
+    attention = Attention(ScaledDot(), Softmax())
+    states = torch.randn(3, 2, 7, 5)
+    whole = attention.remember(states[:, :, :4], states[:, :, :4], Causal())
+    expected = attention(states[:, :, 3:4], replace(whole, first=3))
+    room = Memory.room(states, batch=3, heads=2, capacity=11, widths=(5, 5), mask=Causal())
+    for start in range(4):
+        one = states[:, :, start : start + 1]
+        room = room.append(one, one).select(torch.tensor([2, 0, 1])).select(torch.tensor([1, 2, 0]))
+        room.key[:, :, start + 1 :] = torch.nan
+        room.value[:, :, start + 1 :] = torch.nan
+    torch.testing.assert_close(attention(states[:, :, 3:4], room), expected)

@@ -86,7 +86,8 @@ class Memory:
     def _rows(self, tensor: Tensor, rows: Tensor) -> Tensor:
         if self.filled is None:
             return tensor.index_select(0, rows)
-        chosen = tensor.new_zeros(len(rows), *tensor.shape[1:])
+        # Nobody reads what is not filled, and memory that nobody writes to need not be there.
+        chosen = tensor.new_empty(len(rows), *tensor.shape[1:])
         chosen[:, :, : self.filled] = tensor[:, :, : self.filled].index_select(0, rows)
         return chosen
 
