@@ -1,0 +1,67 @@
+"""What the documents say to type can be typed: commands, options, settings, links and Python all exist."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from regard.cli.main import app
+from regard.data.toys import TOYS
+from regard.presets import names
+from regard.run.resolve import resolve
+from regard.worked import EXAMPLES
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LECTURES = (ROOT / "docs" / "lectures.md").read_text("utf-8")
+# What a page says in place of a setting's whole path.
+SHORT = re.compile(r"`(position|norm_form)=([\w-]+)`")
+
+
+def commands(text):
+    """Every command in backticks or in a block of its own, without the comment behind it."""
+    for line in re.findall(r"`(regard [^`\n]+)`", text):
+        yield line
+    for block in re.findall(r"```\n(.*?)```", text, re.S):
+        for line in block.split("\n"):
+            if line.startswith(("regard ", ".venv/bin/regard ")):
+                yield line.partition("  #")[0].removeprefix(".venv/bin/")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
+        assert link.startswith("https://") or (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_have_the_options_they_are_given(page):
+    for line in commands(page.read_text("utf-8")):
+        command, words = get_command(app), shlex.split(re.split(r" [<>|] ", line)[0])[1:]
+        while words and words[0] in getattr(command, "commands", {}):
+            command = command.commands[words.pop(0)]
+        known = {option for parameter in command.params for option in parameter.opts}
+        known |= {"--help", "--version", "--debug"}
+        assert {word for word in words if word.startswith("-")} <= known, line
+        for option, choices in (("--preset", names()), ("--toy", TOYS)):
+            given = [words[at + 1] for at, word in enumerate(words) if word == option]
+            assert set(given) <= set(choices), line
+
+
+def test_settings_of_the_lectures_can_be_set():
+    changes = re.findall(r"--set ([\w.]+=[\w.-]+)", LECTURES)
+    changes += [f"model.encoder.{name}={value}" for name, value in SHORT.findall(LECTURES)]
+    assert len(changes) > 10
+    for change in changes:
+        of_rnn = "cell" in change or "reader" in change
+        resolve(name="bahdanau2015" if of_rnn else "vaswani2017-tiny", toy="copy", changes=[change])
+
+
+def test_the_lectures_page_runs_and_has_every_worked_example(capsys):
+    for block in re.findall(r"```python\n(.*?)```", LECTURES, re.S):
+        exec(compile(block, "lectures.md", "exec"), {})
+    assert "six-steps" in capsys.readouterr().out
+    for name in EXAMPLES:
+        assert f"`{name}`" in LECTURES, name
