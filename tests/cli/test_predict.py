@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from regard.cli import predict as command
 from regard.cli.main import status
+from regard.run.stream import Form
 from tests.run import kinds
 
 TEXTS = [*kinds.questions("rnn", 11), "", "a b c"]
@@ -374,3 +375,21 @@ def test_every_name_has_help(tell):
         code, out, _ = tell(name, "--help")
         assert code == 0
         assert f"regard {name} runs/mine" in " ".join(out.split())
+
+
+def test_who_interrupts_a_file_hears_how_to_go_on(tmp_path, capsys):
+    target = tmp_path / "out.txt"
+    with (
+        pytest.raises(KeyboardInterrupt),
+        command._destination(target, Form(1, False, False), resume=False),
+    ):
+        raise KeyboardInterrupt
+    assert f"{target} has what was answered so far; --resume goes on" in capsys.readouterr().err
+
+
+def test_a_text_that_is_the_name_of_a_file_is_refused(folder, tmp_path, piped):
+    file = tmp_path / "new.en"
+    file.write_text("a b c\n", "utf-8")
+    code, out, err = piped(b"", "translate", folder("rnn"), file)
+    assert (code, out) == (2, b"")
+    assert f"answer its lines: --input {file}" in err

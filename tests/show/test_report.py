@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -72,8 +73,8 @@ def test_a_comparison_has_a_row_a_model_and_the_best_in_bold(printed):
     table = Table("test examples of reverse", 500, "additive", rows, {})
     picture = report.comparison_table(table)
     lines = printed(picture, width=100).split("\n")
-    assert "★  additive      31,000        500         0.2500        99.00  61 s" in lines[1]
-    assert lines[2].split() == ["dot", "31,000", "500", "0.2500", "91.50", "61", "s"]
+    assert "★  additive      31,000   500    0.2500  99.00  61 s" in lines[2]
+    assert lines[3].split() == ["dot", "31,000", "500", "0.2500", "91.50", "61", "s"]
     assert "location: it diverged" in "\n".join(lines)
     bold = [line for line in printed(picture, colour="truecolor").split("\n") if "\x1b[1m" in line]
     assert len(bold) == 1
@@ -85,6 +86,18 @@ def test_a_narrow_comparison_loses_no_number(printed):
     shown = printed(report.comparison_table(Table("t", 5, rows[0].name, rows, {})), width=50)
     assert all(number in shown for number in ("31,000", "0.2500", "99.00", "91.50"))
     assert all(cell_len(line) <= 50 for line in shown.split("\n"))
+
+
+def test_a_comparison_in_80_columns_breaks_no_word(printed):
+    metrics = tuple(
+        {**row("x", 5.0).metrics[0], "name": name} for name in ("BLEU", "chrF2", "exact match")
+    )
+    rows = tuple(
+        replace(row(name, 0.0), metrics=metrics) for name in ("score-dot", "score-additive")
+    )
+    table = Table("t", 5, rows[0].name, rows, {"score-additive": 0.5})
+    words = printed(report.comparison_table(table), width=80).split()
+    assert {"parameters", "held-out", "score-dot", "score-additive"} <= set(words)
 
 
 def test_a_verdict_says_whether_it_may_be_luck(printed):

@@ -43,6 +43,7 @@ def everything(context: Context, as_json: AsJson = False) -> None:
         output.show(
             model_table([box.card(name) for name in box.names()], [f["bytes"] for f in found])
         )
+        output.say(f"regard models show {found[0]['name']}: data, scores and limits in full")
 
 
 @models.command()

@@ -319,7 +319,11 @@ def _destination(target: Path | None, form: Form, resume: bool) -> Iterator[tupl
 
     if target is not None:
         with output_file(target, form.lines_each, resume) as opened:
-            yield opened
+            try:
+                yield opened
+            except KeyboardInterrupt:
+                output.say(f"{target} has what was answered so far; --resume goes on with it")
+                raise
     elif resume:
         raise UsageError("only a file can be gone on with", "--resume", "name it with --output")
     else:

@@ -77,9 +77,10 @@ def comparison_table(table: compared.Table) -> RenderableType:
     headings, *cells = table.cells()
     shown = _table()
     for number, heading in enumerate(headings):
-        least = max(cell_len(line[number]) for line in cells) if number != NAME else None
+        whole = [*heading.split(), *(line[number] for line in cells)]
+        least = max(map(cell_len, whole)) if number != NAME else None
         side: Literal["left", "right"] = "left" if number <= NAME else "right"
-        shown.add_column(heading, justify=side, min_width=least, overflow="fold")
+        shown.add_column(heading, justify=side, width=least, overflow="fold")
     for row, line in zip(table.rows, cells, strict=True):
         shown.add_row(*map(_text, line), style="bold" if row.name == table.best else "")
     return Group(shown, Text(), *(_faint(note) for note in table.notes()))
