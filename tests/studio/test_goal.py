@@ -53,6 +53,15 @@ def test_an_unknown_language_is_refused(boxed):
     assert "does not translate into 'xx'" in answer.json()["what"]
 
 
+@pytest.mark.parametrize("text", ["أكلت القطة السوداء الفأر", "42 %", "https://example.org/a"])
+def test_a_text_with_nothing_to_translate_is_refused(boxed, text):
+    """Asked all the same, the model would spell letters that it does not know byte by byte."""
+    answer = boxed.post("/api/trace", json={"run": "translator", "text": text, "to": "fr"})
+    assert answer.status_code == 422
+    assert answer.json()["what"] == "there is nothing here to translate"
+    assert "English" in answer.json()["remedy"]
+
+
 def test_a_model_of_one_pair_has_no_languages(asked):
     found = asked("transformer", "a b c")
     assert (found["language"], found["to"], found["look_heads"]) == ("", "", [])

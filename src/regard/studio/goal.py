@@ -1,11 +1,12 @@
-"""Into which language a text goes when nobody said: what most people who type it would want."""
+"""Into which language a text goes when nobody said, and whether there is anything in it to translate."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from regard.errors import UsageError
 from regard.text.keep import languages, tag
-from regard.text.language import guess
+from regard.text.language import NAMES, guess
 
 if TYPE_CHECKING:
     from regard.inspect.trace import Trace
@@ -21,6 +22,21 @@ def goal_of(predictor: Predictor, text: str, to: str | None) -> str | None:
     if own is not None and own != "en" and "en" in known:
         return "en"
     return next((name for name in known if name not in ("en", own)), known[0])
+
+
+def check_goal(predictor: Predictor, text: str) -> None:
+    """Refuse a text in which there is nothing to translate: the model would only make something up."""
+    passages = predictor.passages
+    if passages is None or not passages.languages or not text.strip():
+        return
+    if any(part.read for part in passages.parts(passages.bare(text), None, whole=True)):
+        return
+    known = ", ".join(NAMES.get(name, name) for name in passages.languages)
+    raise UsageError(
+        "there is nothing here to translate",
+        "",
+        f"write {known}; numbers, addresses and other scripts stay as they are",
+    )
 
 
 def written_in(trace: Trace) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 
 from regard.studio import picture, schema
 from regard.studio.cost import check_cost
-from regard.studio.goal import goal_of
+from regard.studio.goal import check_goal, goal_of
 from regard.studio.kinds import KINDS, Kind
 from regard.studio.refusal import as_json
 from regard.studio.schema import TraceAsked
@@ -219,6 +219,7 @@ def _settings(predictor: Predictor, asked: TraceAsked, longest: int) -> DecodeSe
 def _trace(predictor: Predictor, asked: TraceAsked, settings: DecodeSettings) -> Trace:
     from regard.inspect.trace import trace
 
+    check_goal(predictor, asked.text)
     prefix = symbols_of(predictor, asked.prefix)
     to = goal_of(predictor, asked.text, asked.to)
     return trace(predictor, asked.text, settings, prefix=prefix, to=to)
