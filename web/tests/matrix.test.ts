@@ -107,8 +107,25 @@ it("follows a token through the layers as rollout does", () => {
     ]),
   ];
   // Half stays (the residual): row 0 of (A2 + I)/2 (A1 + I)/2.
-  expect([...followed(layers, 0)]).toEqual([0.625, 0.375]);
-  expect([...followed(layers, 1)]).toEqual([0.25, 0.75]);
+  expect([...followed(layers, 0).source]).toEqual([0.625, 0.375]);
+  expect([...followed(layers, 1).source]).toEqual([0.25, 0.75]);
+});
+
+it("draws every way that a token's share takes down to the text", () => {
+  const even = [
+    [0.5, 0.5],
+    [0.5, 0.5],
+  ];
+  const layers = Array.from({ length: 9 }, () => matrixOf(even));
+  const { source, streams } = followed(layers, 1, 0.01);
+  for (const layer of layers.keys()) {
+    const through = streams.filter((stream) => stream.layer === layer);
+    // Nothing is lost on the way: what passes a layer is the whole of what is followed.
+    expect(through.reduce((sum, { strength }) => sum + strength, 0)).toBeCloseTo(1, 5);
+  }
+  const arrived = streams.filter((stream) => stream.layer === 0 && stream.key === 0);
+  expect(arrived.reduce((sum, { strength }) => sum + strength, 0)).toBeCloseTo(source[0]!, 5);
+  expect(followed(layers, 1).streams).toEqual([]);
 });
 
 it("reads packed weights as if they were unpacked", () => {

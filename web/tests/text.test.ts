@@ -1,5 +1,16 @@
 import { expect, it } from "vitest";
-import { digits, isSign, label, labels, percent, sentence, share, visible } from "../src/pure/text";
+import {
+  digits,
+  isMarked,
+  isSign,
+  label,
+  labels,
+  percent,
+  sentence,
+  share,
+  signs,
+  visible,
+} from "../src/pure/text";
 
 it("shows what hides: controls by name, no towers of accents", () => {
   expect(visible("a\u202eb\u200bc\n")).toBe("a[RLO]b[ZWSP]c↵");
@@ -19,6 +30,22 @@ it("words lose their mark, insides of words get a dot", () => {
     false,
     false,
   ]);
+});
+
+it("marks the inside of a word alike, wherever its neighbours stand", () => {
+  expect(isMarked(["▁Kat", "ze"])).toBe(true);
+  expect(isMarked(["K", "a"])).toBe(false);
+  expect([label("ze", true), label("▁ze", true), label("ze", false)]).toEqual(["·ze", "ze", "ze"]);
+});
+
+it("says what the signs mean that are to be seen, and no others", () => {
+  const names = [">>de<<", "The", "·,", "·te", "</s>"];
+  expect(signs(names, { de: "German" })).toBe(
+    ">>de<< asks for German; </s> is the end; ·te goes on with the word before it.",
+  );
+  expect(signs([">>xx<<"])).toBe(">>xx<< asks for xx.");
+  expect(signs(["<s>", "<unk>", "<0xD8>", "␣"]).split("; ").length).toBe(4);
+  expect(signs(["the", "cat", "·", "<b>"])).toBe("");
 });
 
 it("makes a sentence of what a program says in passing", () => {

@@ -109,7 +109,7 @@ export function wide(text: string, size: number): number {
       ems += 1;
     else if (letter.codePointAt(0)! > 0xffff) ems += 1.2;
     else if (/[iljtfr.,:;'|! ]/.test(letter)) ems += 0.36;
-    else if (/[A-Zmw@%▁■]/.test(letter)) ems += 0.8;
+    else if (/[A-Zmw@%▁■<>+=]/.test(letter)) ems += 0.84;
     else ems += 0.6;
   }
   return ems * size;

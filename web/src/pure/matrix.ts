@@ -168,11 +168,29 @@ export function around(count: number, place: number, most: number): number[] {
   return Array.from({ length: size }, (_, at) => first + at);
 }
 
+/** What passes in one layer from a key to a query. */
+export interface Stream {
+  readonly layer: number;
+  readonly query: number;
+  readonly key: number;
+  readonly weight: number;
+  readonly strength: number;
+}
+
+export interface Followed {
+  /** The share of each token of the text. */
+  readonly source: Float32Array;
+  /** The ways that at least so much took. */
+  readonly streams: readonly Stream[];
+}
+
 /** What one token draws from the text through all layers: rollout, half of each layer being the residual. */
-export function followed(layers: readonly Matrix[], row: number): Float32Array {
+export function followed(layers: readonly Matrix[], row: number, least = Infinity): Followed {
   let flow = new Float32Array(layers[0]?.rows ?? 0);
+  const streams: Stream[] = [];
   flow[row] = 1;
-  for (const matrix of [...layers].reverse()) {
+  for (let layer = layers.length - 1; layer >= 0; layer--) {
+    const matrix = layers[layer]!;
     const next = new Float32Array(matrix.columns);
     for (let query = 0; query < matrix.rows; query++) {
       if (!flow[query]) continue;
@@ -180,10 +198,14 @@ export function followed(layers: readonly Matrix[], row: number): Float32Array {
       let total = 1;
       for (let key = 0; key < weights.length; key++) total += weights[key]!;
       const share = flow[query]! / total;
-      next[query]! += share;
-      for (let key = 0; key < weights.length; key++) next[key]! += share * weights[key]!;
+      for (let key = 0; key < weights.length; key++) {
+        const weight = weights[key]!;
+        const strength = share * (key === query ? weight + 1 : weight);
+        next[key]! += strength;
+        if (strength >= least) streams.push({ layer, query, key, weight, strength });
+      }
     }
     flow = next;
   }
-  return flow;
+  return { source: flow, streams };
 }

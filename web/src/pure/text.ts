@@ -45,10 +45,33 @@ export function label(piece: string, marked: boolean): string {
   return `·${visible(piece)}`;
 }
 
-/** The labels of a whole axis; only one that marks the beginnings of words has insides of words. */
+/** Whether some pieces mark the beginnings of words; only then do they have insides of words. */
+export function isMarked(pieces: readonly string[]): boolean {
+  return pieces.some((piece) => piece.startsWith(WORD));
+}
+
+/** The labels of a whole axis. */
 export function labels(pieces: readonly string[]): string[] {
-  const marked = pieces.some((piece) => piece.startsWith(WORD));
+  const marked = isMarked(pieces);
   return pieces.map((piece) => label(piece, marked));
+}
+
+/** What the signs among some labels mean, for whoever meets them for the first time. */
+export function signs(names: readonly string[], languages: Readonly<Record<string, string>> = {}) {
+  const asked = names.find((name) => /^>>[a-z]{2,3}<<$/.test(name));
+  const byte = names.find((name) => /^<0x[0-9A-F]{2}>$/.test(name));
+  const dotted =
+    names.find((name) => /^·\p{L}/u.test(name)) ?? names.find((name) => /^·./.test(name));
+  const known = [
+    asked && `${asked} asks for ${languages[asked.slice(2, -2)] ?? asked.slice(2, -2)}`,
+    names.includes("<s>") && "<s> is the beginning",
+    names.includes("</s>") && "</s> is the end",
+    dotted && `${dotted} goes on with the word before it`,
+    names.includes("␣") && "␣ is a space",
+    byte && `${byte} is one byte of a letter that it has no piece for`,
+    names.includes("<unk>") && "<unk> is a word that it does not know",
+  ].filter(Boolean);
+  return known.length ? `${known.join("; ")}.` : "";
 }
 
 /** Whether a piece is a sign of the model's own, as </s> is, or >>fr<< that asks for French. */
