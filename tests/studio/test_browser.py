@@ -73,6 +73,53 @@ def test_nothing_stands_in_the_way(chromium, address, theme, run, text):
     context.close()
 
 
+# Where a view says what it shows, in words.
+TOLD = {
+    "translate": ".how",
+    "heat": ".sheet .caption",
+    "model": ".lead p",
+    "lessons": "article .caption",
+    **dict.fromkeys(("lines", "graph", "neurons", "beam", "learning", "compare"), ".lead"),
+}
+
+
+@pytest.mark.parametrize("theme", ["light"], indirect=True)
+def test_every_view_says_what_it_shows(page, address):
+    assert set(TOLD) == set(VIEWS)
+    for view, place in TOLD.items():
+        open_at(page, address, view=view, run="phrases", text=TEXT)
+        settled(page, view)
+        assert page.locator(place).first.inner_text().endswith("."), view
+
+
+@pytest.mark.parametrize("theme", ["light"], indirect=True)
+def test_the_weights_of_the_neurons_are_in_sight(page, address):
+    """However many neurons: the last column is the one that all the others are for."""
+    page.set_viewport_size({"width": 1000, "height": 800})
+    open_at(page, address, view="neurons", run="phrases", text=TEXT)
+    settled(page, "neurons")
+    fits = "(sheet) => sheet.scrollWidth <= sheet.clientWidth"
+    assert page.locator("main .sheet").first.evaluate(fits)
+
+
+@pytest.mark.parametrize("theme", ["dark"], indirect=True)
+def test_paper_is_light(page, address):
+    """Letters and maps are drawn for paper before it is printed, and as they were after it."""
+    open_at(page, address, view="heat", run="phrases", text=TEXT)
+    settled(page, "heat")
+    corner = """() => {
+        const map = document.querySelector('main canvas');
+        return [...map.getContext('2d').getImageData(1, 1, 1, 1).data].slice(0, 3)
+    }"""
+    dark = page.evaluate(corner)
+    page.evaluate("() => { window.dispatchEvent(new Event('beforeprint')) }")
+    assert page.evaluate("() => getComputedStyle(document.documentElement).colorScheme") == "light"
+    assert page.evaluate(corner) == [255, 255, 255]
+    page.evaluate("() => { window.dispatchEvent(new Event('afterprint')) }")
+    assert page.evaluate(corner) == dark
+    assert max(dark) < 64
+
+
 def test_cell_cursor_is_read_out(page, address):
     open_at(page, address, view="heat", run="phrases", text=TEXT)
     page.wait_for_selector("canvas")

@@ -111,6 +111,38 @@ def test_what_is_copied_as_python_names_the_box(page, address):
     assert f'regard.trace("translator", "{EXAMPLE}"' in code
 
 
+@pytest.mark.parametrize("view", ["heat", "lines", "compare"])
+def test_many_heads_fit_a_phone(page, address, view):
+    """Sixteen are the most that get a button each."""
+
+    def with_many(route):
+        answer = route.fetch()
+        told = answer.json()
+        told["sites"] = [{**site, "heads": 16} for site in told["sites"]]
+        route.fulfill(response=answer, json=told)
+
+    page.route("**/api/trace", with_many)
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_at(page, address, view=view)
+    settled(page, view)
+    assert page.get_by_role("button", name="16", exact=True).count() > 0
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+def test_the_signs_of_a_translator_are_explained(page, address):
+    open_at(page, address, view="heat", to="de")
+    settled(page, "heat")
+    assert ">>de<< asks for German; </s> is the end" in page.locator(".sheet").inner_text()
+
+
+def test_what_it_cannot_spell_is_told_rather_than_made_up(chromium, address):
+    page = chromium.new_page()
+    page.set_default_timeout(90_000)
+    open_at(page, address, text="أكلت القطة السوداء الفأر")
+    assert "nothing here to translate" in page.wait_for_selector("[role=alert]").inner_text()
+    page.close()
+
+
 def test_every_view_of_a_model_with_languages(page, address):
     for view in ("heat", "lines", "model", "graph", "neurons", "beam", "compare", "learning"):
         open_at(page, address, view=view)

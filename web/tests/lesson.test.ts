@@ -8,6 +8,7 @@ import {
   read,
   readInputs,
   shapeOf,
+  spread,
   withCell,
 } from "../src/pure/lesson";
 
@@ -98,4 +99,11 @@ describe("what a step means", () => {
       ],
     ]);
   });
+});
+
+it("writes what has names a line each, to be read back the same", () => {
+  const tables = { "one-hot": { this: [0, 1] }, other: [[1, 2]] };
+  expect(spread(tables).split("\n").length).toBe(4);
+  expect(read(spread(tables))).toEqual({ value: tables });
+  expect(spread([1, 2])).toBe("[1,2]");
 });

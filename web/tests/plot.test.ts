@@ -97,3 +97,37 @@ describe("the picture of a lesson", () => {
     );
   });
 });
+
+it("a bar's name takes a second line rather than lose its end", () => {
+  const bars = (width: number) =>
+    barsDrawing({
+      title: "Alike",
+      groups: ["embedding (L2): dog, cat", "five cells (L3): ate, mouse"],
+      series: [{ name: "cosine", values: [1, 0.7] }],
+      width,
+    });
+  const [narrow, broad] = [bars(240), bars(760)];
+  const said = (drawing: Drawing) => told(drawing).replace(/[\u2068\u2069]/g, "");
+  for (const drawing of [narrow, broad]) expect(said(drawing)).not.toContain("…");
+  expect(said(broad)).toContain("five cells (L3): ate, mouse");
+  expect(narrow.height).toBeGreaterThan(broad.height);
+});
+
+it("ticks have no more digits than they need", () => {
+  const drawing = plotDrawing({
+    title: "Loss",
+    x: "step",
+    lines: [
+      {
+        name: "",
+        tone: "gold",
+        points: [
+          [0, 0],
+          [40, 1.5],
+        ],
+      },
+    ],
+  });
+  expect(told(drawing).split("\n")).toContain("0.5");
+  expect(told(drawing)).not.toContain("0.50");
+});

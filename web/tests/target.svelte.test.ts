@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { RunCard } from "../src/state/api";
 import type { Trace } from "../src/state/api";
-import { languageNote, targetOf } from "../src/state/studio.svelte";
+import { languageNote, placeTitle, targetOf } from "../src/state/studio.svelte";
 
 const run: RunCard = {
   name: "many",
@@ -33,4 +33,22 @@ it("tells when two languages do not go together", () => {
 it("asks for no language where there is no choice", () => {
   expect(targetOf({ ...run, languages: {} }, "fr")).toBe("");
   expect(targetOf(undefined, "fr")).toBe("");
+});
+
+it("names an attention by its path, as a trace names it", () => {
+  expect(
+    [
+      "encoder.blocks.0.attention.attention",
+      "reader.blocks.3.attention.attention",
+      "reader.blocks.1.cross.attention",
+      "reader.pool.attention",
+      "reader.attention",
+    ].map(placeTitle),
+  ).toEqual([
+    "Encoder self-attention, layer 1",
+    "Decoder self-attention, layer 4",
+    "Cross-attention, layer 2",
+    "Pooling attention",
+    "Decoder attention",
+  ]);
 });

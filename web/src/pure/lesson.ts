@@ -77,6 +77,16 @@ export function read(text: string): Read {
   }
 }
 
+/** A value as JSON that can be read: what has names gets a line each. */
+export function spread(value: unknown): string {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return JSON.stringify(value);
+  const lines = Object.entries(value).map(
+    ([name, one]) => `  ${JSON.stringify(name)}: ${JSON.stringify(one)}`,
+  );
+  return `{\n${lines.join(",\n")}\n}`;
+}
+
 /** The same value with one number of it changed. */
 export function withCell(value: unknown, row: number, column: number, number: number): unknown {
   if (!Array.isArray(value)) return number;

@@ -1,8 +1,7 @@
 // Numbers as lines and as bars, with their axes and their names.
 
-import { ink, line, wide, words, wrapped, box, type Drawing, type Mark } from "./drawing";
+import { box, fitting, ink, line, wide, words, wrapped, type Drawing, type Mark } from "./drawing";
 import { path, ticks } from "./layout";
-import { short } from "./heat";
 import { digits, isolated } from "./text";
 
 export interface Line {
@@ -159,7 +158,7 @@ function marked([low, high]: readonly [number, number], isLog: boolean, count: n
 
 function tick(value: number): string {
   if (Number.isInteger(value)) return digits(value);
-  return digits(value, Math.abs(value) < 1 ? 2 : 1);
+  return digits(value, 2).replace(/(\.\d*[1-9])0+$/, "$1");
 }
 
 export interface Bars {
@@ -172,6 +171,8 @@ export interface Bars {
 /** Groups of bars from a common line, each with its number when there is room. */
 export function barsDrawing(bars: Bars): Drawing {
   const { width = 760 } = bars;
+  const LINES = 3; // of the name of a group
+  let deepest = 0;
   const lines = bars.series.map((one, at) => ({ name: one.name, tone: TONES[at % TONES.length]! }));
   const head = heading(bars.title, lines.length > 1 ? lines : [], width);
   const [left, top, HEIGHT] = [8, head.bottom + 14, 170];
@@ -198,14 +199,23 @@ export function barsDrawing(bars: Bars): Drawing {
         marks.push(words(x + (thick - 3) / 2, y(value) + by, text, { size: 11, anchor: "middle" }));
       }
     });
-    const letters = Math.max(3, Math.floor(each / 8));
-    marks.push(
-      words(left + (group + 0.5) * each, foot + 16, isolated(short(name, letters)), {
-        size: 12,
-        anchor: "middle",
-        ink: ink("soft"),
-      }),
-    );
+    wrapped(name, each - 6, 12)
+      .slice(0, LINES)
+      .forEach((part, at) => {
+        deepest = Math.max(deepest, at);
+        marks.push(
+          words(
+            left + (group + 0.5) * each,
+            foot + 16 + 15 * at,
+            isolated(fitting(part, 12, each)),
+            {
+              size: 12,
+              anchor: "middle",
+              ink: ink("soft"),
+            },
+          ),
+        );
+      });
   });
-  return { width, height: foot + 28, marks };
+  return { width, height: foot + 28 + 15 * deepest, marks };
 }

@@ -2,7 +2,7 @@
 
 import { change, fromHash, START, toHash, type Selection } from "../pure/selection";
 import { isolated, labels, visible } from "../pure/text";
-import { untrack } from "svelte";
+import { flushSync, untrack } from "svelte";
 import { api, onForgotten, type About, type RunCard, type Site, type Trace } from "./api";
 import { asked, type Asking } from "./asked.svelte";
 import type { Heads } from "./picture.svelte";
@@ -33,6 +33,8 @@ class Studio {
   selection = $state.raw<Selection>(START);
   theme = $state<Theme>("auto");
   prefersDark = $state(false);
+  /** Paper is light. */
+  isPrinting = $state(false);
   /** What is typed but not yet asked; kept whatever the server says. */
   typed = $state("");
   #arrived = "";
@@ -48,6 +50,10 @@ class Studio {
     const dark = window.matchMedia("(prefers-color-scheme: dark)");
     this.prefersDark = dark.matches;
     dark.addEventListener("change", (event) => (this.prefersDark = event.matches));
+    for (const when of ["beforeprint", "afterprint"]) {
+      // Maps are canvases: they are drawn anew before the printer sees them.
+      window.addEventListener(when, () => flushSync(() => (this.isPrinting = when[0] === "b")));
+    }
     window.addEventListener("hashchange", () => {
       if (location.hash !== toHash(this.selection)) {
         this.selection = fromHash(location.hash);
@@ -86,8 +92,8 @@ class Studio {
       write();
     });
     $effect(() => {
-      const { theme } = this;
-      document.documentElement.dataset["theme"] = theme;
+      const { theme, isPrinting } = this;
+      document.documentElement.dataset["theme"] = isPrinting ? "light" : theme;
       try {
         localStorage.setItem(THEME, theme);
       } catch {
@@ -113,6 +119,7 @@ class Studio {
   }
 
   get isDark(): boolean {
+    if (this.isPrinting) return false;
     return this.theme === "dark" || (this.theme === "auto" && this.prefersDark);
   }
 
@@ -222,8 +229,24 @@ function remembered(): Theme | null {
   }
 }
 
+/** The same of a path alone, which is all that a sample of training says. */
+export function placeTitle(path: string): string {
+  const parts = path.split(".");
+  const layer = Number(parts.find((part) => /^\d+$/.test(part)) ?? 0);
+  const inBlocks = parts.includes("cross") ? "cross" : "decoder-self";
+  const kind =
+    parts[0] === "encoder"
+      ? "encoder-self"
+      : parts.includes("pool")
+        ? "pool"
+        : parts.includes("blocks")
+          ? inBlocks
+          : "rnn";
+  return siteTitle({ path, kind, layer });
+}
+
 /** A site for people: "cross-attention, layer 2" rather than reader.blocks.1.cross. */
-export function siteTitle(site: Site): string {
+export function siteTitle(site: Pick<Site, "path" | "kind" | "layer">): string {
   const kinds: Record<string, string> = {
     "encoder-self": "Encoder self-attention",
     "decoder-self": "Decoder self-attention",
