@@ -112,6 +112,7 @@ class TestMeant:
         for word, what, remedy in [
             ("runs/frist", "there is no such run", "did you mean runs/first?"),
             ("./first", "there is no such run", "did you mean runs/first?"),
+            ("runs/other", "there is no such run", "name a folder that `regard train` made"),
             ("./nothing", "there is no such run", "name a folder that `regard train` made"),
             ("mine.zip", "there is no such run", "name a folder that `regard train` made"),
             (

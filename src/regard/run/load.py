@@ -76,9 +76,10 @@ def no_such_run(name: str) -> ModelFileError:
     """The run or model in the box that was perhaps meant, or how to come by one."""
     with contextlib.suppress(OSError):
         beside = {Path(name).parent, Path("runs")}
-        known = [str(one.parent) for folder in beside for one in folder.glob("*/config.toml")]
-        if close := difflib.get_close_matches(name, [*known, *box.names()], n=1):
-            return ModelFileError("there is no such run", name, f"did you mean {close[0]}?")
+        found = [one.parent for folder in beside for one in folder.glob("*/config.toml")]
+        known = {**{one.name: str(one) for one in found}, **{one: one for one in box.names()}}
+        if close := difflib.get_close_matches(Path(name).name, known, n=1):
+            return ModelFileError("there is no such run", name, f"did you mean {known[close[0]]}?")
     return ModelFileError("there is no such run", name, "name a folder that `regard train` made")
 
 
