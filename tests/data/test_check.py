@@ -287,6 +287,14 @@ def test_one_language_on_both_sides_is_not_swapped():
     assert examined(english, reversed_words).warnings == []
 
 
+def test_one_file_named_twice_is_noticed():
+    english, german = sentences(40)
+    assert examined(english, english).warnings == [
+        "40 of 40 pairs say the same on both sides: was one file named twice?"
+    ]
+    assert examined(english, [*english[:20], *german[20:]]).warnings == []
+
+
 def test_length_ratio_outliers():
     english, german = sentences(100)
     german[30] = german[30] * 12

@@ -215,7 +215,15 @@ def _alone(survey: Survey) -> Iterator[str]:
     ):
         if places.count:
             yield f"{counted(places.count, noun)} {told}: {places}"
+    yield from _copied_rows(survey)
     yield from _swapped_rows(survey)
+
+
+def _copied_rows(survey: Survey) -> Iterator[str]:
+    pairs = survey.pairs()
+    same = sum(pair.source == pair.target for pair in pairs)
+    if 2 * same > len(pairs):
+        yield f"{same:,} of {len(pairs):,} pairs say the same on both sides: was one file named twice?"
 
 
 def _swapped_rows(survey: Survey) -> Iterator[str]:
