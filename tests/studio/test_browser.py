@@ -118,6 +118,8 @@ def test_paper_is_light(page, address):
     page.evaluate("() => { window.dispatchEvent(new Event('afterprint')) }")
     assert page.evaluate(corner) == dark
     assert max(dark) < 64
+    page.get_by_role("button", name="Light").click()
+    assert page.evaluate(corner) == [255, 255, 255], "a map follows the theme at once"
 
 
 def test_cell_cursor_is_read_out(page, address):

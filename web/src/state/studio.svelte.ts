@@ -91,7 +91,8 @@ class Studio {
       void this.selection;
       write();
     });
-    $effect(() => {
+    // Before any map is drawn, since maps take their colours from it.
+    $effect.pre(() => {
       const { theme, isPrinting } = this;
       document.documentElement.dataset["theme"] = isPrinting ? "light" : theme;
       try {
