@@ -107,9 +107,10 @@ def test_a_mask_without_a_window_is_not_cut(square_masks, make_attention, inputs
     for name in ("causal", "strided", "global-window", "causal&strided"):
         mask = square_masks[name]
         assert not banded.takes(attention, query, attention.remember(key, value, mask), mask)
-    chance = make_attention("dot", "gumbel").double()
-    memory = chance.remember(key, value, Window(0, 0))
-    assert not banded.takes(chance, query, memory, Window(0, 0))
+    chance, mask = make_attention("dot", "gumbel"), Causal() & Window(3, 0)
+    memory = replace(attention.remember(key, value, mask), first=LENGTH - 1)
+    assert banded.takes(chance, query[:, :, :1], memory, mask)
+    assert not banded.takes(chance.train(), query[:, :, :1], memory, mask)
 
 
 def test_every_span_holds_all_that_may_be_seen(square_masks, sizes):

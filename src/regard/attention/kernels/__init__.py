@@ -3,7 +3,8 @@
 `explicit` forms every score. `fused` hands dot-product scores with softmax to `scaled_dot_product_attention`.
 `flex` uses a structured mask on a GPU without writing it out. `linear` never forms scores at all. `additive`,
 on a GPU, and `blocked`, anywhere, never form (query, key, neuron). `banded`, on a CPU, leaves out the keys
-that a window does not reach. `packed` is for sequences that lie end to end in one row.
+that a window does not reach, and `strided` those between strides. `packed` is for sequences that lie end to
+end in one row.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from regard.attention.kernels import (
     fused,
     linear,
     packed,
+    strided,
 )
 from regard.attention.kernels.explicit import scores
 from regard.attention.mask import Both, Causal, Mask, Padding
@@ -43,6 +45,7 @@ __all__ = [
     "linear",
     "packed",
     "scores",
+    "strided",
 ]
 
 
@@ -57,6 +60,8 @@ def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
     if mask is not None and plain and banded.takes(attention, query, memory, mask):
         parts = banded.parts(query, memory, mask)
         return torch.cat([attend(attention, *part) for part in parts], 2)
+    if mask is not None and plain and strided.takes(attention, query, memory, mask):
+        return strided.attend(attention, query, memory, mask)
     dropping = attention.training and attention.dropout > 0  # what only the fused kernel can
     match attention.score, attention.normaliser:
         case FeatureMap(), Proportional() if plain and memory.first == 0 and linear.takes(mask):

@@ -1,0 +1,122 @@
+"""Strides without the pairs between them: n times (n / stride + stride) instead of n times n (Child 2019).
+
+Positions that are whole strides apart are the columns of the text written in lines of `stride` words; near
+ones stand in the same line or in the next. So a query has two short rows of scores, one along its column and
+one along its lines, and one normaliser over both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from regard.attention.mask import Both, Mask, Strided
+from regard.attention.memory import Memory
+from regard.attention.score import DotScore
+
+if TYPE_CHECKING:
+    from regard.attention.attention import Attention
+
+GAIN = 4  # from so many times fewer pairs on they are worth being sorted out
+AT_ONCE = 1 << 22  # scores: more take longer, and memory
+FAR = 1 << 40
+
+
+@final
+@dataclass(frozen=True)
+class Lines:
+    """A text of `length` words in `count` lines of `width`; its words look `ahead` lines further, 0 or 1."""
+
+    length: int
+    count: int
+    width: int
+    ahead: int
+
+    @classmethod
+    def of(cls, mask: Mask, length: int) -> Lines | None:
+        """How a mask with strides in it has the text written; None if there are none."""
+        parts = mask.parts if isinstance(mask, Both) else (mask,)
+        width = next((part.stride for part in parts if isinstance(part, Strided)), None)
+        if width is None:
+            return None
+        _, end = mask.span(FAR, FAR + 1)
+        return cls(length, -(-length // width), width, int(end > FAR + 1))
+
+    @property
+    def reach(self) -> int:
+        """Near words: the line before, its own, and perhaps the next."""
+        return (2 + self.ahead) * self.width
+
+    def written(self, states: Tensor) -> Float[Tensor, "b h line place width"]:
+        """The states in lines; the last one is filled up with zeros."""
+        room = self.count * self.width - self.length
+        return F.pad(states, (0, 0, 0, room)).unflatten(2, (self.count, self.width))
+
+    def near(self, written: Tensor) -> Float[Tensor, "b h line near width"]:
+        """For each line the states of the lines around it."""
+        flat = written.flatten(2, 3)
+        around = F.pad(flat, (0, 0, self.width, self.ahead * self.width))
+        return around.unfold(2, self.reach, self.width).mT
+
+    def allowed(self, mask: Mask, query: Tensor, some: slice) -> Bool[Tensor, "#b #h query keys"]:
+        """Whom the words of some lines may see, in their columns and near; who is in both is near."""
+        device = query.device
+        lines = torch.arange(self.count, device=device) * self.width
+        first, place = (
+            lines[some].view(-1, 1, 1),
+            torch.arange(self.width, device=device).view(1, -1, 1),
+        )
+        reader, column = first + place, place + lines
+        near = first - self.width + torch.arange(self.reach, device=device)
+        wide = (len(first), self.width, -1)
+        key = torch.cat([column.expand(*wide), near.expand(*wide)], -1)
+        real = (key >= 0) & (key < self.length) & (reader < self.length)
+        is_near = torch.arange(key.shape[-1], device=device) >= self.count
+        once = is_near | ((reader - key).abs() > self.width)
+        row = torch.arange(query.shape[0], device=device).view(-1, 1, 1, 1, 1)
+        head = torch.arange(query.shape[1], device=device).view(1, -1, 1, 1, 1)
+        inside = (where.clamp(0, self.length - 1) for where in (reader, key))
+        return ((real & once)[None, None] & mask.allows(row, head, *inside)).flatten(2, 3)
+
+
+def takes(attention: Attention, query: Tensor, memory: Memory, mask: Mask) -> bool:
+    """Whether a text reads itself in strides, and few enough of its pairs are left."""
+    length = query.shape[2]
+    itself = length == memory.key.shape[2] and memory.first == 0
+    if query.is_cuda or not itself or not isinstance(attention.score, DotScore):
+        return False
+    lines = None if attention.normaliser.is_random else Lines.of(mask, length)
+    return lines is not None and GAIN * (lines.count + lines.reach) <= length
+
+
+def attend(
+    attention: Attention, query: Tensor, memory: Memory, mask: Mask
+) -> Float[Tensor, "b h query value_width"]:
+    """normalise(q' . k' scale) v along columns and lines, some lines at a time."""
+    score, lines = attention.score, Lines.of(mask, query.shape[2])
+    assert isinstance(score, DotScore)
+    assert lines is not None
+    asked = lines.written(score.adapt(query) * score.scale(memory.key.shape[-1]))
+    key, value = lines.written(memory.key), lines.written(memory.value)
+    columns, near = (
+        (key.transpose(2, 3), value.transpose(2, 3)),
+        (lines.near(key), lines.near(value)),
+    )
+    each = query.shape[:2].numel() * lines.width * (lines.count + lines.reach)
+    found = []
+    for first in range(0, lines.count, max(1, AT_ONCE // each)):
+        some = slice(first, first + max(1, AT_ONCE // each))
+        own = asked[:, :, some]
+        along = (own.transpose(2, 3) @ columns[0].mT).transpose(2, 3)
+        scores = torch.cat([along, own @ near[0][:, :, some].mT], -1)
+        weights = attention.normaliser(scores.flatten(2, 3), lines.allowed(mask, query, some))
+        weights = F.dropout(weights, attention.dropout, attention.training).view(scores.shape)
+        along, around = weights.split([lines.count, lines.reach], -1)
+        context = (along.transpose(2, 3) @ columns[1]).transpose(2, 3)
+        found.append((context + around @ near[1][:, :, some]).flatten(2, 3))
+    return torch.cat(found, 2)[:, :, : lines.length]
