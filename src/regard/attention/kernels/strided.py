@@ -67,10 +67,8 @@ class Lines:
         """Whom the words of some lines may see, in their columns and near; who is in both is near."""
         device = query.device
         lines = torch.arange(self.count, device=device) * self.width
-        first, place = (
-            lines[some].view(-1, 1, 1),
-            torch.arange(self.width, device=device).view(1, -1, 1),
-        )
+        first = lines[some].view(-1, 1, 1)
+        place = torch.arange(self.width, device=device).view(1, -1, 1)
         reader, column = first + place, place + lines
         near = first - self.width + torch.arange(self.reach, device=device)
         wide = (len(first), self.width, -1)
@@ -103,20 +101,17 @@ def attend(
     assert lines is not None
     asked = lines.written(score.adapt(query) * score.scale(memory.key.shape[-1]))
     key, value = lines.written(memory.key), lines.written(memory.value)
-    columns, near = (
-        (key.transpose(2, 3), value.transpose(2, 3)),
-        (lines.near(key), lines.near(value)),
-    )
+    near_key, near_value = lines.near(key), lines.near(value)
     each = query.shape[:2].numel() * lines.width * (lines.count + lines.reach)
-    found = []
-    for first in range(0, lines.count, max(1, AT_ONCE // each)):
-        some = slice(first, first + max(1, AT_ONCE // each))
+    step, found = max(1, AT_ONCE // max(1, each)), []
+    for first in range(0, lines.count, step):
+        some = slice(first, first + step)
         own = asked[:, :, some]
-        along = (own.transpose(2, 3) @ columns[0].mT).transpose(2, 3)
-        scores = torch.cat([along, own @ near[0][:, :, some].mT], -1)
+        along = (own.transpose(2, 3) @ key.transpose(2, 3).mT).transpose(2, 3)
+        scores = torch.cat([along, own @ near_key[:, :, some].mT], -1)
         weights = attention.normaliser(scores.flatten(2, 3), lines.allowed(mask, query, some))
         weights = F.dropout(weights, attention.dropout, attention.training).view(scores.shape)
         along, around = weights.split([lines.count, lines.reach], -1)
-        context = (along.transpose(2, 3) @ columns[1]).transpose(2, 3)
-        found.append((context + around @ near[1][:, :, some]).flatten(2, 3))
+        context = (along.transpose(2, 3) @ value.transpose(2, 3)).transpose(2, 3)
+        found.append((context + around @ near_value[:, :, some]).flatten(2, 3))
     return torch.cat(found, 2)[:, :, : lines.length]
