@@ -36,9 +36,10 @@ def test_links_lead_somewhere(page):
         assert link.startswith("https://") or (page.parent / link).exists(), link
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, "help"], ids=lambda page: getattr(page, "name", page))
 def test_commands_have_the_options_they_are_given(page):
-    for line in commands(page.read_text("utf-8")):
+    helps = (command.help for command in get_command(app).commands.values())
+    for line in commands("\n".join(helps) if page == "help" else page.read_text("utf-8")):
         command, words = get_command(app), shlex.split(re.split(r" [<>|] ", line)[0])[1:]
         while words and words[0] in getattr(command, "commands", {}):
             command = command.commands[words.pop(0)]

@@ -50,9 +50,11 @@ def compare(
 ) -> None:
     """Train several models on the same data, and judge them alike.
 
-    Several presets, or one with several choices: `regard compare --toy reverse --preset bahdanau2015
-    --vary model.reader.score=dot,additive,cosine`. Every model is a run below the folder, next to `table.md`
+    Several presets, or one with several choices. Every model is a run below the folder, next to `table.md`
     and `table.json`. Typed again after a stop, it goes on; what is finished is not trained again.
+
+    - `regard compare --toy reverse --preset sutskever2014 --preset bahdanau2015`
+    - `regard compare --toy reverse --preset bahdanau2015 --vary model.reader.score=dot,additive`
     """
     output.speak_json(as_json)
     from regard.run.resolve import resolve

@@ -25,8 +25,10 @@ def config(
 ) -> None:
     """List the presets, or show every setting of one.
 
-    What a preset, a file and --set come to, ready to be saved: `regard config bahdanau2015 > my.toml`, edit,
-    then `regard train --config my.toml`.
+    What a preset, a file and --set come to, ready to be saved and edited:
+
+    - `regard config bahdanau2015 > my.toml`
+    - `regard train --config my.toml`
     """
     output.speak_json(as_json)
     from regard.presets import about, names

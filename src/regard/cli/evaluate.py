@@ -60,10 +60,12 @@ def evaluate(
 ) -> None:
     """Judge a model on a test set, in scores others can compare.
 
-    BLEU, chrF, accuracy, F1 and more, each with its 95% interval and signature. `regard evaluate runs/mine
-    test.en test.de`; `regard evaluate translator test.en test.de` asks a model of the box; `regard evaluate
-    runs/mine --against runs/other` also says whether the difference could be luck; `regard evaluate
-    --hypotheses out.de ref.de` needs no model.
+    BLEU, chrF, accuracy, F1 and more, each with its 95% interval and signature.
+
+    - `regard evaluate runs/mine test.en test.de`
+    - `regard evaluate translator test.en test.de` asks a model of the box
+    - `regard evaluate runs/mine --against runs/other` says whether the difference could be luck
+    - `regard evaluate --hypotheses out.de ref.de` needs no model
     """
     output.speak_json(as_json)
     if hypotheses is not None and not _is_run(paths[0]):

@@ -34,12 +34,12 @@ NAMES = {
 }
 PROSE = """
 
-One line in, one line out, in the same order, from standard input to standard output:
-`regard {name} runs/mine < input.txt > output.txt`. A few texts can be given in place of a file.
-The answer to a line does not depend on the lines around it.
+One line in, one line out, in the same order; an answer does not depend on the lines around it.
+
+- `regard {name} runs/mine < input.txt > output.txt`
+- `regard {name} runs/mine "a text" "and another"`
 """
-BOXED = """
-Without a run, a model of the box answers (`regard models`): `regard {name} "some text"`.
+BOXED = """- `regard {name} "a text"` asks the model of the box (`regard models`)
 """
 FILES, SEARCH, MACHINE = "Lines and files", "Search", "Machine"  # the panels of its help
 # What only a translator can be asked.

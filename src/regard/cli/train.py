@@ -66,9 +66,11 @@ def train(
 ) -> int:
     """Train a model on your own files, or go on where it stopped.
 
-    `regard train train.en train.de` learns to translate; a CoNLL file makes a tagger, a file of labelled
-    lines a classifier. `regard train --toy reverse --preset bahdanau2015` needs no data at all.
-    `regard train mine.tsv --start-from translator` teaches a model in the box your words.
+    Two files side by side make a translator, a CoNLL file a tagger, a file of labelled lines a classifier.
+
+    - `regard train train.en train.de`
+    - `regard train --toy reverse --preset bahdanau2015` needs no data at all
+    - `regard train mine.tsv --start-from translator` teaches a model in the box your words
     """
     output.speak_json(as_json)
     from regard.run.resolve import place
