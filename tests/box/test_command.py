@@ -126,9 +126,9 @@ class TestMeant:
             assert (caught.value.what, caught.value.remedy) == (what, remedy)
         with pytest.raises(RegardError, match="is a file of text, not a model"):
             meant(["a text"], "notes.txt", "translate")
-        refuse_files(["a text", "", "runs", "no.such"])
-        with pytest.raises(RegardError, match="answer its lines: --input"):
-            refuse_files(["a text", "notes.txt"])
+        refuse_files(["a text", "", "runs", "no.such"], "")
+        with pytest.raises(RegardError, match="its name would be answered"):
+            refuse_files(["a text", "notes.txt"], "see {}")
 
     def test_a_name_nearly_of_the_box(self, boxed):
         assert "did you mean translator?" in str(no_such_run("translatr"))

@@ -11,7 +11,7 @@ import typer
 
 from regard.cli import output
 from regard.cli.main import app
-from regard.cli.meant import meant
+from regard.cli.meant import meant, refuse_files
 
 if TYPE_CHECKING:
     from regard.inspect.trace import Trace
@@ -64,6 +64,7 @@ def look(
     from regard.run.predictor import Predictor
 
     run, texts = meant(words or (), model, "translate")
+    refuse_files(texts, "type one of its lines, in quotes")
     predictor = Predictor.load(run, "cpu", note=output.say)
     text = " ".join(texts) if texts else _own_question(predictor)
     if not texts and to is None and predictor.card is not None and predictor.card.directions:

@@ -73,8 +73,8 @@ def _refuse_text(word: str) -> None:
         )
 
 
-def refuse_files(texts: Sequence[str]) -> None:
-    """The name of a file is no text: its lines are what should be answered."""
+def refuse_files(texts: Sequence[str], remedy: str) -> None:
+    """The name of a file is no text, and its lines are not what would be answered."""
     from regard.errors import UsageError
 
     for text in texts:
@@ -82,5 +82,5 @@ def refuse_files(texts: Sequence[str]) -> None:
             raise UsageError(
                 f"{text} is a file: its name would be answered, not its lines",
                 where=text,
-                remedy=f"answer its lines: --input {text}",
+                remedy=remedy.format(text),
             )

@@ -184,7 +184,7 @@ def predict(
     run, texts = meant(words or (), model, NAMES[name][0])
     if texts and source is not None:
         raise UsageError("texts or a file, not both", where="--input")
-    refuse_files(texts)
+    refuse_files(texts, "answer its lines: --input {}")
     if source is not None and not source.exists():
         raise DataError("there is no such file", where=str(source))
     if looking and (as_json or target is not None or n_best > 1):
