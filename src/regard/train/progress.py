@@ -65,7 +65,7 @@ class Progress:
     def over(self, settings: TrainSettings) -> str | None:
         """Why training is over, if it is."""
         if self.step >= settings.steps:
-            return f"{settings.steps:,} steps done"
+            return f"{self.step:,} steps done"
         if settings.epochs is not None and self.position.epoch >= settings.epochs:
             return f"{settings.epochs} epochs done"
         if settings.patience is not None and self.stale >= settings.patience:
