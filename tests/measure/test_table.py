@@ -29,6 +29,13 @@ ROWS = [
 ]
 
 
+def test_a_long_note_breaks_between_words():
+    words = ["measured"] * 30
+    *_, note = str(Table("Speed", ROWS, " ".join(words))).split("\n\n")
+    assert note.split() == words
+    assert max(map(len, note.split("\n"))) <= 79
+
+
 def test_a_table_is_markdown_that_lines_up():
     assert str(Table("Speed", ROWS, "two tries")) == (
         "### Speed\n"

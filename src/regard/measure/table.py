@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any, TypeAlias, final
+
+NOTE = 79  # letters of a line of a note, which a terminal would break within a word
 
 Cell: TypeAlias = str | float | int | None
 
@@ -78,7 +81,7 @@ class Table:
         ]
         lines = [_line(row, widths, numeric) for row in [self.columns, *cells]]
         lines.insert(1, "|" + "|".join(rule) + "|")
-        note = ["", self.note] if self.note else []
+        note = ["", *wrap(self.note, NOTE)] if self.note else []
         return "\n".join([f"### {self.title}", "", *lines, *note, ""])
 
     def as_dict(self) -> dict[str, Any]:
