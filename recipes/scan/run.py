@@ -26,13 +26,13 @@ tokens = {tokens}
 max_length = 64
 [train]
 steps = {steps}
-rate = {rate}
+rate = 1e-3
 schedule = "cosine"
 warmup = 100
 smoothing = 0.0
-evaluate_every = 500
+evaluate_every = {every}
 evaluate_examples = 200
-checkpoint_every = 500
+checkpoint_every = {every}
 log_every = 100
 [decode]
 beam = 1
@@ -91,6 +91,11 @@ feedforward = 256
 dropout = 0.1
 """
 
+
+def common(tokens: int, steps: int) -> str:
+    return COMMON.format(tokens=tokens, steps=steps, every=2000 if steps > 10_000 else 500)
+
+
 SPLITS = {
     "simple": ("simple", "99.8"),
     "length": ("length", "13.8 (20.8 best)"),
@@ -98,10 +103,10 @@ SPLITS = {
     "turn-left": ("addprim_turn_left", "90.0 (90.3 best)"),
 }
 MODELS = {
-    "lstm": LSTM.format(score="none") + COMMON.format(tokens=1024, steps=5000, rate=1e-3),
-    "lstm-attention": LSTM.format(score="dot") + COMMON.format(tokens=4096, steps=2500, rate=1e-3),
-    "gru-attention": GRU + COMMON.format(tokens=1024, steps=5000, rate=1e-3),
-    "transformer": TRANSFORMER + COMMON.format(tokens=4096, steps=2000, rate=1e-3),
+    "lstm": LSTM.format(score="none") + common(tokens=128, steps=40_000),
+    "lstm-attention": LSTM.format(score="dot") + common(tokens=4096, steps=2500),
+    "gru-attention": GRU + common(tokens=1024, steps=5000),
+    "transformer": TRANSFORMER + common(tokens=4096, steps=2000),
 }
 ROWS = {
     f"{split}-{model}": Row(settings, split, published)
