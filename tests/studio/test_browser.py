@@ -25,8 +25,8 @@ pytestmark = needed
 def walk(page, address, theme, keep):
     """Type, press Enter, and Tab to each view in turn; nothing is ever clicked."""
     open_at(page, address, run="phrases")
-    page.wait_for_selector("form input")
-    press_until(page, "() => document.activeElement.matches('form input')")
+    page.wait_for_selector("form textarea")
+    press_until(page, "() => document.activeElement.matches('form textarea')")
     page.keyboard.type(TEXT)
     page.keyboard.press("Enter")
     page.wait_for_selector("ol.steps button")
@@ -120,6 +120,47 @@ def test_paper_is_light(page, address):
     assert max(dark) < 64
     page.get_by_role("button", name="Light").click()
     assert page.evaluate(corner) == [255, 255, 255], "a map follows the theme at once"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_box_grows_with_its_text(page, address, width):
+    """A long sentence is seen whole; of a very long one, a few lines and the rest by scrolling."""
+    page.set_viewport_size({"width": width, "height": 844})
+    open_at(page, address, run="phrases", text=TEXT)
+    settled(page, "translate")
+    box = page.locator("form textarea").first
+    sizes = "(box) => [box.clientHeight, box.scrollHeight]"
+    one, _ = box.evaluate(sizes)
+    assert one == 44, "one line"
+    box.fill(" ".join([TEXT] * (width // 180)))
+    high, whole = box.evaluate(sizes)
+    assert one < high, "more than one line"
+    assert high == whole, "nothing is cut"
+    box.fill(" ".join([TEXT] * 80))
+    high, whole = box.evaluate(sizes)
+    assert high < 6 * one
+    assert high < whole
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    box.fill(TEXT)
+    assert box.evaluate(sizes) == [one, one]
+
+
+def test_enter_asks_and_shift_begins_a_line(page, address):
+    open_at(page, address, run="phrases", text=TEXT)
+    settled(page, "translate")
+    box = page.get_by_role("textbox", name="Type a sentence to translate")
+    box.fill("the cat")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("ate")
+    assert box.input_value() == "the cat\nate"
+    assert page.url.endswith(TEXT.replace(" ", "+")), "not asked yet"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**text=the+cat%0Aate**")
+    settled(page, "translate")
+    assert box.input_value() == "the cat\nate"
+    box.fill(" ")
+    page.keyboard.press("Enter")
+    assert "text=the+cat%0Aate" in page.url, "nothing to ask"
 
 
 def test_cell_cursor_is_read_out(page, address):
@@ -252,7 +293,7 @@ def test_hostile_text_stays_text(page, address):
         open_at(page, address, view=view, run="rnn", text=HOSTILE, otherText=HOSTILE)
         settled(page)
         assert page.locator("main script, main img").count() == 0
-    assert page.locator("form input").first.input_value() == HOSTILE
+    assert page.locator("form textarea").first.input_value() == HOSTILE
 
 
 def test_typed_text_survives_a_dead_server(chromium, runs, tmp_path):
@@ -262,10 +303,10 @@ def test_typed_text_survives_a_dead_server(chromium, runs, tmp_path):
         open_at(page, one.url, text="a b c")
         page.wait_for_selector("ol.steps button")
         one.stop()
-        page.locator("form input").first.fill("c b a")
+        page.locator("form textarea").first.fill("c b a")
         page.keyboard.press("Enter")
         page.wait_for_selector("[role=alert]")
-        assert page.locator("form input").first.input_value() == "c b a"
+        assert page.locator("form textarea").first.input_value() == "c b a"
         assert page.locator("ol.steps").count() == 0
         assert "does not answer" in page.locator("[role=alert]").inner_text()
         page.close()

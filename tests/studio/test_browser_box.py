@@ -44,7 +44,7 @@ def answer(page):
 def test_it_opens_on_an_example_already_translated(page, address):
     page.goto(address)
     settled(page, "translate")
-    assert page.locator("form input").first.input_value() == EXAMPLE
+    assert page.locator("form textarea").first.input_value() == EXAMPLE
     assert page.locator("header select").input_value() == "translator"
     assert to(page).input_value() == "fr"
     assert page.locator("canvas[aria-roledescription='heat map']").count() == 1
@@ -93,13 +93,13 @@ def test_each_model_begins_with_its_own_example_until_somebody_types(page, addre
     page.wait_for_selector("nav a:text-is('Tag')")
     settled(page, "translate")
     assert to(page).count() == 0
-    page.locator("form input").first.fill("my own words")
+    page.locator("form textarea").first.fill("my own words")
     page.keyboard.press("Enter")
     page.wait_for_url("**text=my+own+words**")
     page.locator("header select").select_option("sentiment")
     page.wait_for_selector("nav a:text-is('Classify')")
     settled(page, "translate")
-    assert page.locator("form input").first.input_value() == "my own words"
+    assert page.locator("form textarea").first.input_value() == "my own words"
 
 
 def test_what_is_copied_as_python_names_the_box(page, address):

@@ -79,7 +79,7 @@ def test_what_is_no_json_is_a_fault_that_can_be_tried_again(plain, address):
     open_at(plain, address, run="phrases", text=TEXT)
     alert = plain.wait_for_selector("[role=alert]")
     assert "could not be read" in alert.inner_text()
-    assert plain.locator("form input").first.input_value() == TEXT
+    assert plain.locator("form textarea").first.input_value() == TEXT
     plain.unroute("**/api/trace")
     plain.get_by_role("button", name="Try again").click()
     settled(plain, "translate")

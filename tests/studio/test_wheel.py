@@ -93,7 +93,7 @@ def test_the_first_minute(chromium, installed, tmp_path):
         page.goto(one.url)
         settled(page, "translate")
         example = box.card(box.names()[0]).example
-        assert page.locator("form input").first.input_value() == example
+        assert page.locator("form textarea").first.input_value() == example
         assert page.locator(".answer .all").inner_text() not in ("", "(nothing)")
         assert page.locator("section[aria-label='Where this step looked'] .key").count() > 1
         open_at(page, one.url, view="lessons")

@@ -130,9 +130,8 @@ def test_every_view(chromium, trapped, part):
             settled(one, view)
             touch(one)
             check(one, view)
-            assert one.locator("form input").first.input_value() == text.replace("\n", "").replace(
-                "\r", ""
-            )
+            typed = one.locator("form textarea").first.input_value()
+            assert typed == text.replace("\r\n", "\n").replace("\r", "\n")
         open_at(one, trapped, view="heat", run=RUN, text=text, table="1", words="1")
         one.wait_for_selector("table")
         check(one, "table")
