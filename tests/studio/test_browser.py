@@ -122,6 +122,25 @@ def test_paper_is_light(page, address):
     assert page.evaluate(corner) == [255, 255, 255], "a map follows the theme at once"
 
 
+@pytest.mark.parametrize("theme", ["dark"], indirect=True)
+def test_nought_does_not_glare_by_night(page, address):
+    """Where colours have a sign, their middle is the sheet they lie on, and near white on paper."""
+    open_at(page, address, view="neurons", run="phrases", text=TEXT)
+    settled(page, "neurons")
+    middle = """() => getComputedStyle(document.querySelectorAll('.scales .strip i')[11])
+        .backgroundColor.match(/\\d+/g).map(Number)"""
+    drawn = """() => {
+        const strip = document.querySelectorAll('tbody canvas')[1];
+        const all = strip.getContext('2d').getImageData(0, 0, strip.width, 1).data;
+        return all.reduce((sum, one, at) => sum + (at % 4 < 3 ? one : 0), 0) / all.length / 0.75
+    }"""
+    assert max(page.evaluate(middle)) < 64
+    dark = page.evaluate(drawn)
+    page.evaluate("() => { window.dispatchEvent(new Event('beforeprint')) }")
+    assert min(page.evaluate(middle)) > 200
+    assert dark < 128 < page.evaluate(drawn)
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_box_grows_with_its_text(page, address, width):
     """A long sentence is seen whole; of a very long one, a few lines and the rest by scrolling."""

@@ -25,6 +25,7 @@ HELD = {
     "compare": ("phrases against phrases", "Second minus first", "value"),
     "lessons": ("Words as vectors", "Result: most alike", "Given: "),
 }
+DAY, NIGHT = "rgb(251, 250, 246)", "rgb(236, 234, 228)"  # paper by day, ink by night
 ATTACK = "<script>alert(1)</script> </svg><img src=x onerror=alert(2)> =1+1 \u202e"
 
 
@@ -69,8 +70,10 @@ def test_every_file_of_every_view(page, disk, address, tmp_path, monkeypatch, tr
     for words in HELD[view]:
         assert words in drawn
     assert "var(" not in svg.read_text()
+    assert NIGHT not in svg.read_text(), "files are light, as paper is"
     disk.goto(html.as_uri())
     assert HELD[view][0] in disk.title()
+    assert disk.evaluate("() => getComputedStyle(document.body).backgroundColor") == DAY
     assert disk.locator("figure svg text").count() > 5
     assert disk.locator("tr").count() == len(rows)
     assert disk.locator("script, link, iframe, img").count() == 0

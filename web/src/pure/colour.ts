@@ -30,6 +30,17 @@ const PUOR: readonly Colour[] = [
   [0x2d, 0x00, 0x4b],
 ];
 
+// The same two colours by night: the middle is the page's own sheet, and both ends shine.
+const PUOR_BY_NIGHT: readonly Colour[] = [
+  [0xff, 0xc8, 0x7a],
+  [0xe0, 0x82, 0x14],
+  [0x80, 0x4a, 0x14],
+  [0x1b, 0x1f, 0x26],
+  [0x4e, 0x3f, 0x85],
+  [0x8e, 0x78, 0xd8],
+  [0xcf, 0xbf, 0xff],
+];
+
 const LIGHT: Colour = [0.2126, 0.7152, 0.0722]; // shares of red, green and blue in luminance
 
 function between(anchors: readonly Colour[], share: number): Colour {
@@ -47,19 +58,20 @@ export function cividis(share: number): Colour {
   return between(CIVIDIS, Number.isFinite(share) ? share : 0);
 }
 
-/** The colour of a signed share: orange at -1, white at 0, purple at 1. */
-export function puOr(signed: number): Colour {
-  return between(PUOR, Number.isFinite(signed) ? (signed + 1) / 2 : 0.5);
+/** The colour of a signed share: orange at -1, the sheet at 0, purple at 1. Paper and files are light. */
+export function puOr(signed: number, isDark = false): Colour {
+  return between(isDark ? PUOR_BY_NIGHT : PUOR, Number.isFinite(signed) ? (signed + 1) / 2 : 0.5);
 }
 
 export type Palette = "weights" | "signed";
 
 /** 256 colours as bytes for a canvas: red, green, blue, opaque. */
-export function table(palette: Palette): Uint8ClampedArray {
+export function table(palette: Palette, isDark = false): Uint8ClampedArray {
   const bytes = new Uint8ClampedArray(256 * 4);
   for (let at = 0; at < 256; at++) {
     const share = at / 255;
-    bytes.set([...(palette === "weights" ? cividis(share) : puOr(2 * share - 1)), 255], at * 4);
+    const colour = palette === "weights" ? cividis(share) : puOr(2 * share - 1, isDark);
+    bytes.set([...colour, 255], at * 4);
   }
   return bytes;
 }

@@ -175,8 +175,8 @@ export function wallDrawing(walls: readonly Wall[], pixels: Pixels): Drawing {
 }
 
 /** A number of a lesson on the colour it stands for. */
-export function tint(cell: unknown, shares: boolean, most: number) {
+export function tint(cell: unknown, shares: boolean, most: number, isDark = false) {
   if (typeof cell === "boolean") return cividis(cell ? 1 : 0);
   if (typeof cell !== "number") return null;
-  return shares ? cividis(cell) : puOr((cell / (most || 1)) * 0.8);
+  return shares ? cividis(cell) : puOr((cell / (most || 1)) * 0.8, isDark);
 }

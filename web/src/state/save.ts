@@ -33,8 +33,10 @@ const NAMES =
 export async function save(kind: File, name: string, leaving: Leaving): Promise<void> {
   const file = `${name}.${kind.toLowerCase()}`;
   if (kind === "CSV") return saveBlob(await csvOf(leaving.table()), file);
-  const inks = inksNow();
-  const drawing = framed(leaving.draw(), leaving.title, leaving.notes);
+  const [inks, drawing] = byDay(() => [
+    inksNow(),
+    framed(leaving.draw(), leaving.title, leaving.notes),
+  ]);
   const svg = svgOf(drawing, inks);
   if (kind === "SVG") return saveText(svg, file, "image/svg+xml");
   if (kind === "PNG") return saveBlob(await pngOf(svg, drawing), file);
@@ -92,7 +94,19 @@ async function pngOf(svg: string, { width, height }: Drawing): Promise<Blob> {
   }
 }
 
-/** The page's colours as they are now, by day or by night. */
+/** What is drawn for a file is light, as paper is: it goes into documents and on slides. */
+function byDay<Drawn>(draw: () => Drawn): Drawn {
+  const root = document.documentElement;
+  const before = root.dataset["theme"];
+  root.dataset["theme"] = "light";
+  try {
+    return draw();
+  } finally {
+    root.dataset["theme"] = before ?? "auto";
+  }
+}
+
+/** The page's colours as they are now. */
 function inksNow(): Inks {
   const probe = document.createElement("span");
   document.body.append(probe);
@@ -109,8 +123,13 @@ export function pixels(matrix: Matrix, palette: Palette, scale: number): string 
   return canvasOf(matrix, palette, scale).toDataURL("image/png");
 }
 
-export function canvasOf(matrix: Matrix, palette: Palette, scale: number): HTMLCanvasElement {
-  const colour = new Uint32Array(colours(palette).buffer);
+export function canvasOf(
+  matrix: Matrix,
+  palette: Palette,
+  scale: number,
+  isDark = false,
+): HTMLCanvasElement {
+  const colour = new Uint32Array(colours(palette, isDark).buffer);
   const image = new ImageData(matrix.columns, matrix.rows);
   const painted = new Uint32Array(image.data.buffer);
   for (let place = 0; place < painted.length; place++) {
