@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard import box
 from regard.config import merge
-from regard.errors import UsageError
+from regard.errors import UsageError, kind_of
 from regard.run.predictor import Predictor
 from regard.run.resolve import place
 
@@ -41,8 +43,9 @@ def load(
 
     Or one that came with the package: by its name (`regard models` lists them), or its translator.
     """
-    if str(path) == "box" and not Path(path).exists():
-        path = box.first("translate")
+    path = _path(path, "path")
+    if path == Path("box") and not path.exists():
+        path = Path(box.first("translate"))
     return Predictor.load(
         path, device, precision=precision, weights=weights, strict=strict, note=note
     )
@@ -55,7 +58,7 @@ def train(
     config: Name | None = None,
     start_from: Name | None = None,
     toy: str | None = None,
-    valid: Sequence[Name] = (),
+    valid: Name | Sequence[Name] = (),
     task: str | None = None,
     settings: Mapping[str, Any] | None = None,
     device: str = "auto",
@@ -68,19 +71,27 @@ def train(
     unless a `listener` hears it: `regard.train.Listener()` keeps silent. A stop asked for by a signal is
     passed on when the run is safe on disk.
     """
+    from regard.train import Listener
     from regard.train import train as train_run
 
+    held_out = valid if isinstance(valid, list | tuple) else [valid]
     folder, resolved = place(
-        [Path(file) for file in files],
-        None if out is None else Path(out),
+        [_path(file, "files") for file in files],
+        None if out is None else _path(out, "out"),
         name=preset,
-        config=None if config is None else Path(config),
-        start=None if start_from is None else str(start_from),
+        config=None if config is None else _path(config, "config"),
+        start=None if start_from is None else str(_path(start_from, "start_from")),
         toy=toy,
-        valid=[Path(file) for file in valid],
+        valid=[_path(file, "valid") for file in held_out],
         task=task,
-        more=nested(settings or {}),
+        more=nested({} if settings is None else settings),
     )
+    if listener is not None and not isinstance(listener, Listener):
+        raise UsageError(
+            f"{kind_of(listener)} cannot listen",
+            where="listener",
+            remedy="make a subclass of regard.train.Listener, and give one of it",
+        )
     if listener is None:
         from regard.show.progress import TrainingProgress
 
@@ -95,16 +106,46 @@ def train(
 
 def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
     """`{"train.steps": 500}` as a tree: `{"train": {"steps": 500}}`."""
+    if not isinstance(settings, Mapping):
+        raise UsageError(
+            f"settings cannot be {kind_of(settings)}",
+            where="settings",
+            remedy='write them as {"train.steps": 500}',
+        )
     tree: dict[str, Any] = {}
     for path, value in settings.items():
-        branch: Any = nested(value) if isinstance(value, Mapping) else value
-        for part in reversed(path.split(".")):
-            if not part:
-                raise UsageError(
-                    f"'{path}' is not the path of a setting",
-                    where="settings",
-                    remedy="write it as train.steps",
-                )
+        parts = path.split(".") if isinstance(path, str) else [""]
+        if not all(parts):
+            raise UsageError(
+                f"'{path}' is not the path of a setting",
+                where="settings",
+                remedy="write it as train.steps",
+            )
+        branch: Any = nested(value) if isinstance(value, Mapping) else _value(path, value)
+        for part in reversed(parts):
             branch = {part: branch}
         tree = merge(tree, branch)
     return tree
+
+
+def _value(path: str, value: Any) -> Any:
+    """What a file of settings could hold; a number or a list of NumPy's is one of ours."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    plain = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
+    try:
+        json.dumps(plain)
+    except (TypeError, ValueError):
+        what = f"{path}: a setting cannot be {kind_of(value)}"
+        remedy = "give a number, a text, true or false, or a list of them"
+        raise UsageError(what, where="settings", remedy=remedy) from None
+    return plain
+
+
+def _path(name: Any, where: str) -> Path:
+    """The path that a name stands for."""
+    if isinstance(name, str | os.PathLike):
+        return Path(name)
+    remedy = "give a string or a Path"
+    if isinstance(name, Sequence) and where == "files":
+        remedy = "give them one by one, or with a star: regard.train(*files)"
+    raise UsageError(f"{kind_of(name)} is no path", where=where, remedy=remedy)

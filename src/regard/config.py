@@ -62,7 +62,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             text = file.read(LARGEST + 1)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise UsageError(f"there is no settings file {path}", where=str(path)) from None
     if len(text) > LARGEST:
         raise UsageError(f"settings have at most {LARGEST:,} bytes", where=str(path))
@@ -86,7 +86,8 @@ def overlay(tree: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
         for parent in parents:
             branch = branch.setdefault(parent, {})
             if not isinstance(branch, dict):
-                raise UsageError(f"{path}: '{parent}' is a value, not a group", where="--set")
+                what = f"{path}: '{parent}' is a value, not a group"
+                raise UsageError(what, where=f"--set {_short(change)}")
         branch[last] = _value(text.strip())
     return result
 

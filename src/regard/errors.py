@@ -78,6 +78,14 @@ class PortError(RegardError, OSError):
     exit_code = 9
 
 
+def kind_of(value: object) -> str:
+    """What a value is, for somebody who did not mean to give it: `None`, `an int`, `a list`."""
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`did you mean 'width'?`, or those that begin so, or the whole list when nothing is near."""
     choices = sorted(known)

@@ -47,12 +47,20 @@ def test_a_wrong_value_is_found_before_anything_is_trained(tmp_path, tell_json):
     code, answer = tell_json(*VARY[:-1], "model.reader.score=dot,addative", "-o", folder, *TINY)
     assert code == 2
     assert "addative" in answer["what"]
+    assert answer["where"] == "--vary model.reader.score=addative"
     assert not folder.exists()
 
 
 def test_one_model_is_no_comparison(tell_json):
     code, answer = tell_json("compare", "--toy", "copy", "-p", "bahdanau2015")
     assert (code, answer["what"]) == (2, "one model alone cannot be compared")
+    assert answer["remedy"].endswith("vary a setting: --vary model.reader.score=dot,additive")
+
+
+def test_a_slip_in_a_setting_of_all_is_told_as_such(tell_json):
+    for change in ("train.stpes=1", "seed.of=1"):
+        code, answer = tell_json(*VARY, "--set", change)
+        assert (code, answer["where"]) == (2, f"--set {change}")
 
 
 def test_presets_that_learn_different_things(tmp_path, tell_json):

@@ -1,10 +1,10 @@
-"""What commands say to a person steers no terminal, whoever wrote it."""
+"""What commands say to a person: arguments as options, and nothing that steers a terminal."""
 
 import re
 
 import pytest
 
-from regard.cli.output import harmless
+from regard.cli.output import as_typed, harmless
 from tests.show.payloads import CORPUS, ESCAPES
 
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -39,3 +39,22 @@ def test_a_path_with_such_a_name(tell, tmp_path):
     assert code
     assert not STEERS.search(out + err)
     assert "\\x1b[31mnowhere" in err
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ('say to="fr"; this model knows fr', "say --to fr; this model knows fr"),
+        ("to=None", "--to"),
+        ("cut it off: truncate=True", "cut it off: --truncate"),
+        (
+            'preset="demo" with start_from="translator"',
+            "--preset demo with --start-from translator",
+        ),
+        ('vary="model.reader.score=dot,additive"', "--vary model.reader.score=dot,additive"),
+        ("train.deterministic=True", "train.deterministic=True"),
+        ("runs/first", "runs/first"),
+    ],
+)
+def test_arguments_are_told_as_they_are_typed(said, typed):
+    assert as_typed(said) == typed

@@ -92,7 +92,7 @@ def test_one_cannot_learn_from_a_toy_and_files(tmp_path, tell_json):
     file = tmp_path / "lines.txt"
     file.write_text("one\n")
     code, answer = tell_json("train", file, "--toy", "copy")
-    assert (code, answer["where"]) == (2, "--toy")
+    assert (code, answer["where"]) == (2, "--toy copy")
 
 
 def test_nothing_to_learn_from(tell_json):
@@ -118,7 +118,7 @@ def test_a_corpus_of_one_needs_a_validation_file(tmp_path, tell):
     code, _, err = tell("train", file, "-o", folder, *TINY)
     assert code == 3
     assert "error: 0 valid examples are left" in err
-    assert "a tiny corpus needs validation files: --valid" in err
+    assert "a tiny corpus needs validation files: --valid FILE" in err
     assert not (folder / "config.toml").exists()
 
 

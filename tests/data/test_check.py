@@ -382,3 +382,16 @@ def test_a_look_may_end_early_and_tells_how_far_it_is():
     assert report.sources[0].description.startswith("the first 20 pairs: train.en")
     assert heard == [0]
     assert examine(understand(paths), most=51).sources[0].description.startswith("50 pairs")
+
+
+def test_files_of_text_are_said_to_be_for_a_language_model():
+    for name in ("a.txt", "b.txt", "c.txt", "train.en", "train.de", "train.fr"):
+        side(name, [f"{name} {number}" for number in range(3)])
+    books = examine(understand([Path("a.txt"), Path("b.txt"), Path("c.txt")]))
+    assert books.sources[0].description.endswith("c.txt, plain text; for a language model")
+    assert books.warnings == []
+    sides = examine(understand([Path("train.en"), Path("train.de"), Path("train.fr")]))
+    assert sides.warnings == [
+        "train.en and train.de look like two sides of one text; of 3 files each line is read by itself, "
+        "for a language model: for a translator, name two"
+    ]

@@ -176,7 +176,8 @@ def test_bad_utf8_stops_with_file_line_and_byte():
         "byte 0xE4 is not UTF-8\n"
         "train.de:2:2\n"
         "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8), "
-        "or leave such lines out (--on-bad-utf8 skip; when predicting, --keep-going)"
+        "or leave such lines out (--on-bad-utf8 skip, in Python the setting data.on_bad_utf8; "
+        "when predicting, --keep-going)"
     )
     assert caught.value.exit_code == 3
 

@@ -91,3 +91,25 @@ class TestTranslator:
     def test_a_trace_is_what_is_translated(self, model):
         text = "the black %s cat ate ."
         assert trace(model, text, to="fr").answer.text == model.translate(text, to="fr")
+
+    def test_looking_and_tracing_read_the_same(self, model):
+        seen, found = model.look("the cat", to="fr"), trace(model, "the cat", to="fr")
+        assert seen.prediction.text == found.answer.text
+        assert seen.axes["source"] == found.axes["source"].pieces
+
+    @pytest.mark.parametrize("text", ["42", "😀", "https://example.org", "", " "])
+    def test_nothing_is_made_up_where_there_is_nothing_to_translate(self, model, text):
+        for ask in (trace, type(model).look):
+            with pytest.raises(UsageError, match="there is nothing here to translate") as caught:
+                ask(model, text, to="fr")
+            assert caught.value.where == f"text {text!r}"
+
+    def test_a_language_is_asked_for_in_the_callers_words(self, model):
+        for ask in (trace, type(model).look, type(model).translate):
+            with pytest.raises(UsageError, match="into which language") as caught:
+                ask(model, "the cat")
+            assert caught.value.where == "to=None"
+            assert caught.value.remedy.startswith('say to="')
+            with pytest.raises(UsageError, match="does not translate into 'it'") as caught:
+                ask(model, "the cat", to="it")
+            assert caught.value.where == 'to="it"'

@@ -112,4 +112,4 @@ def test_a_corpus_too_small_to_hold_anything_out_says_what_to_do(pairs):  # T15
     with pytest.raises(DataError) as caught:
         refuse_empty("valid", 0, Corpus.of(pairs("a\tb")))
     assert caught.value.what == "0 valid examples are left"
-    assert "a tiny corpus needs validation files: --valid" in caught.value.remedy
+    assert 'a tiny corpus needs validation files: valid="FILE"' in caught.value.remedy

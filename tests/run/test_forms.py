@@ -1,5 +1,6 @@
 """The forms of a model: the plain one is read when somebody looks, and one tensor at a time."""
 
+import pickle
 import weakref
 
 import pytest
@@ -39,15 +40,22 @@ def test_whole_numbers_answer_alone_until_somebody_looks(place, plain, monkeypat
     model = Predictor.load("translator" if by_name else place / "translator", "cpu")
     model.translate("the cat", to="fr")
     assert plain == ([] if multiplies_whole() else ["translator"])
-    model.look("the cat")
+    model.look("the cat", to="fr")
     assert plain == ["translator"]
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")  # torch warns of itself
+def test_whole_numbers_travel_to_another_process(place):
+    model = Predictor.load(place / "translator", "cpu")
+    again = pickle.loads(pickle.dumps(model))
+    assert again.translate("the cat", to="fr") == model.translate("the cat", to="fr")
 
 
 def test_what_was_unpacked_for_a_moment_is_read_at_once(place, plain, tmp_path):
     archive.pack(place / "translator", tmp_path / "shared.zip")
     model = Predictor.load(tmp_path / "shared.zip", "cpu")
     assert plain == ["shared"]
-    assert model.look("the cat").sites
+    assert model.look("the cat", to="fr").sites
 
 
 def test_one_tensor_at_a_time_is_made_wide(place, monkeypatch):

@@ -49,7 +49,7 @@ def test_settings_that_matter_are_listed_old_to_new(begun):
     assert caught.value.what == (
         "this run was begun with other settings: train.clip: 1.0 -> 2.0; train.rate: 0.001 -> 0.5"
     )
-    assert "--allow-change KEY" in caught.value.remedy
+    assert "`regard train --allow-change KEY`" in caught.value.remedy
     assert (begun / "config.toml").read_text() == to_toml(SETTINGS)  # nothing happened
 
 

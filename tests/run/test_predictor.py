@@ -5,6 +5,7 @@ import math
 import random
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import torch
 
 from regard.decode import DecodeSettings
 from regard.errors import DataError, MemoryLimitError, UsageError
+from regard.inspect.trace import trace
 from regard.run.engine import changed
 from regard.run.predictor import METHOD_OF, Predictor
 from regard.tasks import Translate
@@ -104,6 +106,18 @@ class TestAsking:
         sight = predictor("rnn").look("a b c", beam=3)
         assert sight.prediction == predictor("rnn").predict("a b c", beam=3)[0]
         assert sight.site().weights.shape == (1, len(sight.prediction.ids) + 1, 4)
+
+    @pytest.mark.parametrize(("kind", "what"), [("rnn", "does not"), ("tag", "trained to tag")])
+    def test_a_language_that_nobody_knows_is_not_passed_over(self, predictor, kind, what):
+        for ask in (predictor(kind).look, partial(trace, predictor(kind))):
+            with pytest.raises(UsageError, match=what):
+                ask("a b", to="fr")
+
+    def test_arrays_are_problems(self, predictor):
+        points = np.array([[0.0, 0.5], [1.0, 0.25], [0.5, 0.75]])
+        point = predictor("hull").point
+        assert point(points) == point(torch.tensor(points)) == point(points.tolist())
+        assert point(points[None]) == [point(points)]
 
     def test_progress_adds_up(self, predictor):
         for kind in ("rnn", "tag", "language"):

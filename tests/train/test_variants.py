@@ -100,3 +100,12 @@ def test_what_only_building_can_tell_is_found_at_once():
     with pytest.raises(UsageError) as caught:
         variants(["vaswani2017-tiny"], ["model.encoder.heads=4,3"], settled)
     assert caught.value.what.startswith("heads-3 cannot be built: ")
+
+
+@pytest.mark.parametrize(
+    "slip", ["model.reader.score=addative", "model.reader.scroe=dot", "seed.of=1"]
+)
+def test_a_slip_is_told_where_it_was_made(slip):
+    with pytest.raises(UsageError) as caught:
+        variants(["bahdanau2015"], ["train.rate=1e-2,1e-3", slip], settled)
+    assert caught.value.where == f'vary="{slip}"'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import traceback
 import unicodedata
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _TURNS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+_ARGUMENT = re.compile(r'(?<![\w.])([a-z_0-9]+)=(?:"([^"]*)"|True|None)')
 PAGE = 160  # columns where no terminal says how many there are
 
 # Set once by the command that runs: whether a program is listening, and whether faults show where they arose.
@@ -61,15 +63,25 @@ def explain(fault: RegardError, cause: BaseException | None = None) -> int:
     """Tell an expected error, and give the exit code."""
     if debug:
         traceback.print_exception(cause or fault)
+    where, remedy = as_typed(fault.where), as_typed(fault.remedy)
     if wants_json:
-        answer(fault.as_dict())
+        answer({**fault.as_dict(), "where": where, "remedy": remedy})
         return fault.exit_code
     print(harmless(f"error: {fault.what}"), file=sys.stderr)
-    if fault.where:
-        print(harmless(f"  where: {fault.where}"), file=sys.stderr)
-    if fault.remedy:
-        print(harmless(f"  try:   {fault.remedy}"), file=sys.stderr)
+    if where:
+        print(harmless(f"  where: {where}"), file=sys.stderr)
+    if remedy:
+        print(harmless(f"  try:   {remedy}"), file=sys.stderr)
     return fault.exit_code
+
+
+def as_typed(text: str) -> str:
+    """The library's arguments as options: `to="fr"` is `--to fr`, and `truncate=True` is `--truncate`."""
+
+    def option(found: re.Match[str]) -> str:
+        return f"--{found[1].replace('_', '-')} {found[2] or ''}".rstrip()
+
+    return _ARGUMENT.sub(option, text)
 
 
 def harmless(text: str) -> str:

@@ -12,6 +12,7 @@ from regard.data.example import Example, Labelled, Line, Pair, Pointed, Tagged, 
 from regard.data.formats.format import Row
 from regard.data.formats.parallel import Parallel
 from regard.data.lines import LINE_BOUND
+from regard.data.recognise import go_together
 from regard.data.sides import Sides
 from regard.data.source import Source
 from regard.data.survey import Places, Seen, Survey, key_of
@@ -93,6 +94,7 @@ def examine(
         sources=tuple(_examined(role, survey, most) for role, survey in ordered.items()),
         rows=tuple(ordered["train"].rows),
         warnings=[
+            *_beside(train),
             *(warning for survey in ordered.values() for warning in _alone(survey)),
             *(warning for role in reversed(held_out) for warning in held_out[role].warnings()),
             *_together(ordered),
@@ -188,7 +190,19 @@ def _examined(role: str, survey: Survey, most: int | None) -> Examined:
     description = survey.source.describe(survey.tally.kept)
     if survey.tally.kept == most:
         description = f"the first {description}"
+    if role == "train" and survey.source.task == "language":
+        description = f"{description}; for a language model"
     return Examined(role, description, survey.tally.kept, dict(survey.tally.dropped))
+
+
+def _beside(source: Source) -> Iterator[str]:
+    """Two files are two sides; sides among three or more are read as text and no more, which may surprise."""
+    paths = source.paths
+    if source.task == "language" and len(paths) > 2 and go_together(paths[0], paths[1]):
+        yield (
+            f"{paths[0].name} and {paths[1].name} look like two sides of one text; of {len(paths)} files "
+            "each line is read by itself, for a language model: for a translator, name two"
+        )
 
 
 def _alone(survey: Survey) -> Iterator[str]:

@@ -112,5 +112,6 @@ def _not_utf8(fault: UnicodeDecodeError, place: str, skipped: int) -> DataError:
         f"byte 0x{fault.object[fault.start]:02X} is not UTF-8",
         where=f"{place}:{fault.start + skipped + 1}",
         remedy="save the file as UTF-8 (iconv -f LATIN1 -t UTF-8), "
-        "or leave such lines out (--on-bad-utf8 skip; when predicting, --keep-going)",
+        "or leave such lines out (--on-bad-utf8 skip, in Python the setting data.on_bad_utf8; "
+        "when predicting, --keep-going)",
     )

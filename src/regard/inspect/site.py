@@ -45,6 +45,10 @@ class TracedSite:
     neuron_weight: Float[np.ndarray, "heads width"] | None = None  # v of the additive score
     bias: Float[np.ndarray, "heads query key"] | None = None
 
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.weights.shape))
+        return f"TracedSite({self.path}, {self.queries} looks at {self.keys}, {shape})"
+
     @property
     def heads(self) -> int:
         """How many heads look here."""

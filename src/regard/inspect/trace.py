@@ -21,7 +21,7 @@ from jaxtyping import Float
 
 from regard.box.card import Look
 from regard.decode import DecodeSettings
-from regard.errors import UsageError
+from regard.errors import UsageError, kind_of
 from regard.inspect import document, file
 from regard.inspect.replay import replay
 from regard.inspect.rollout import rollout
@@ -57,9 +57,9 @@ class Trace:
 
     def site(self, which: str | int | None = None) -> TracedSite:
         """A site by its path or number, or the one that best shows where the answer comes from."""
-        if isinstance(which, int):
+        if isinstance(which, int | np.integer):
             if 0 <= which < len(self.sites):
-                return self.sites[which]
+                return self.sites[int(which)]
             raise UsageError(
                 f"no site {which}", where="site", remedy=f"there are {len(self.sites)}, from 0"
             )
@@ -158,13 +158,11 @@ def trace(
     """
     predictor = _predictor(run)
     own = changed(settings or predictor.run.settings.decode, {"beam": beam})
-    passages = predictor.passages
-    if passages is not None and passages.languages:
-        bare = passages.bare(text)
-        (part,) = passages.parts(bare, passages.target(text, to), whole=True)
-        if part.read:
-            return _part_of(predictor, bare, part, own, prefix, truncate)
-    return _seen(predictor, text, own, prefix, truncate)
+    part = predictor.whole(text, to)
+    if part is None:
+        return _seen(predictor, text, own, prefix, truncate)
+    bare = text[len(text) - part.span[1] :]  # without a tag that somebody typed
+    return _part_of(predictor, bare, part, own, prefix, truncate)
 
 
 def traces(
@@ -241,5 +239,11 @@ def _predictor(run: Predictor | Run | str | Path) -> Predictor:
             return run
         case Run():
             return Predictor(run, run.load_model())
-        case _:
+        case str() | Path():
             return Predictor.load(run)
+        case _:
+            raise UsageError(
+                f"a trace needs a trained model, and this is {kind_of(run)}",
+                where="run",
+                remedy="give what regard.load gives, or the path of a run",
+            )

@@ -27,7 +27,8 @@ def names() -> list[str]:
 def preset(name: str) -> dict[str, Any]:
     """One preset as a tree of settings."""
     if name not in names():
-        raise UsageError(f"no preset '{name}'", where="--preset", remedy=nearest(name, names()))
+        where = f'preset="{name}"'
+        raise UsageError(f"no preset '{name}'", where=where, remedy=nearest(str(name), names()))
     return read_toml(files(__name__) / f"{name}.toml")  # type: ignore[arg-type]
 
 

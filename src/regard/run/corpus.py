@@ -49,7 +49,7 @@ class Corpus:
             raise UsageError(
                 "there is nothing to learn from",
                 where="data",
-                remedy="name two files (train.en train.de), a TSV, a folder, or --toy reverse",
+                remedy='name two files (train.en train.de), a TSV, a folder, or toy="reverse"',
             )
         paths = [Path(path) for path in settings.train]
         found = splits(paths, task, on_bad_utf8=settings.on_bad_utf8)
@@ -127,7 +127,7 @@ def refuse_empty(role: Role, count: int, corpus: Corpus | None = None) -> None:
     raise DataError(
         f"0 {role} examples are left",
         where=f"data.{role}",
-        remedy="look at the files with `regard data`; a tiny corpus needs validation files: --valid",
+        remedy='look at the files with `regard data`; a tiny corpus needs validation files: valid="FILE"',
     )
 
 

@@ -19,13 +19,17 @@ def choose_device(name: str = "auto", local: int = 0) -> torch.device:
         return torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
     try:
         device = torch.device(name)
-    except RuntimeError:
+    except (RuntimeError, TypeError):
         raise UsageError(
-            f"no device '{name}'", where="--device", remedy="auto, cpu, cuda, or cuda:0"
+            f"no device '{name}'",
+            where=f'device="{name}"',
+            remedy="auto, cpu, cuda, or cuda:0",
         ) from None
     if device.type == "cuda" and not torch.cuda.is_available():
         raise UsageError(
-            "no CUDA device was found", where="--device", remedy="use cpu, or `regard doctor`"
+            "no CUDA device was found",
+            where=f'device="{name}"',
+            remedy="use cpu, or `regard doctor`",
         )
     if device.type == "cuda" and device.index is None:
         return torch.device("cuda", local)

@@ -7,13 +7,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Literal, final
+from typing import Any, Literal, final, get_args
 
 import torch
 
 from regard.config import parse
 from regard.decode import DecodeSettings
-from regard.errors import MemoryLimitError, UsageError
+from regard.errors import MemoryLimitError, UsageError, kind_of
 from regard.models import Model
 from regard.run.device import is_out_of_memory
 from regard.run.forms import Forms
@@ -36,6 +36,14 @@ class Engine:
     batch_tokens: int
     strict: bool
     note: Note
+
+    def __post_init__(self) -> None:
+        if self.precision not in get_args(Precision):
+            raise UsageError(
+                f"no precision '{self.precision}'",
+                where=f'precision="{self.precision}"',
+                remedy="float32 or bfloat16",
+            )
 
     def answer(
         self, texts: list[str], settings: DecodeSettings, advance: Progress | None
@@ -150,8 +158,13 @@ class _Meter:
 
 def changed(settings: DecodeSettings, changes: Mapping[str, Any]) -> DecodeSettings:
     """These settings with some others in their place; more alternatives widen a beam nobody named."""
+    if not isinstance(settings, DecodeSettings):
+        what = f"how to answer is said by DecodeSettings, and this is {kind_of(settings)}"
+        raise UsageError(what, where="decode", remedy="regard.DecodeSettings(beam=5)")
     given = {name: value for name, value in changes.items() if value is not None}
     tree = {**settings.model_dump(), **given}
+    if any(isinstance(tree[name], str) for name in ("beam", "top_beams")):
+        return parse(DecodeSettings, tree, where="decode")  # says what a text should be
     if tree["top_beams"] > tree["beam"]:
         if "top_beams" not in given:
             tree["top_beams"] = tree["beam"]

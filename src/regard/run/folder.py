@@ -54,6 +54,9 @@ class Run:
         self.checkpoints = Checkpoints(folder / "checkpoints")
         self.notes: list[str] = []  # what a person should know about the data that was prepared
 
+    def __repr__(self) -> str:
+        return f"Run({self.task.name}, {self.folder})"
+
     @classmethod
     def create(
         cls,

@@ -7,6 +7,7 @@ lean form would not know.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal, final, get_args
 
@@ -51,7 +52,7 @@ class Forms:
         made = lean(model, "int8", state)
         if made is None or not lasting:
             return cls(run.load_model(device), "int8", made)
-        return cls(lambda: run.load_model(device), "int8", made)
+        return cls(partial(run.load_model, device), "int8", made)
 
     @property
     def plain(self) -> Model:
@@ -81,9 +82,11 @@ class Forms:
 def _chosen(path: Path, choice: Choice, device: torch.device) -> LeanWeights:
     """Whole numbers where they are asked for, or stored and nothing else is asked for."""
     if choice not in get_args(Choice):
-        raise UsageError(f"no weights '{choice}'", "--weights", "stored, float32 or int8")
+        what, where = f"no weights '{choice}'", f'weights="{choice}"'
+        raise UsageError(what, where, "stored, float32 or int8")
     if choice == "int8" and device.type != "cpu":
-        raise UsageError("int8 works on a CPU", "--weights", "leave it out, or add --device cpu")
+        remedy = 'leave it out, or add device="cpu"'
+        raise UsageError("int8 works on a CPU", 'weights="int8"', remedy)
     if choice == "float32" or device.type != "cpu" or not multiplies_whole():
         return "float32"
     if choice == "int8":

@@ -52,15 +52,25 @@ def folder_of(path: Path) -> Iterator[Path]:
 
     A name that no file has may be that of a model in the box.
     """
-    if not path.exists() and str(path) in box.names():
+    try:
+        is_there = path.exists()
+    except OSError:  # longer than any name can be
+        raise no_such_run(str(path)) from None
+    if not is_there:
+        if str(path) not in box.names():
+            raise no_such_run(str(path))
         path = box.folder(str(path))
-    if not path.exists():
-        raise no_such_run(str(path))
     if path.is_dir():
         yield path
         return
     with disk.opened(path, "run") as file:
         start = file.read(_SNIFF) or b""
+    if start and not any(byte < 9 or 13 < byte < 32 for byte in start):
+        raise ModelFileError(
+            f"{path.name} is a file of text, not a run",
+            where=str(path),
+            remedy="name a folder that `regard train` made",
+        )
     if not start.startswith(b"PK\x03\x04") or b"data.pkl" in start:
         header.measure(start, path.stat().st_size, str(path))  # says what a foreign file is
         raise ModelFileError(

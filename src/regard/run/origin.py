@@ -94,8 +94,8 @@ def _refuse_changes(
         raise ResumeError(
             "this run was begun with other settings: " + _told(changed),
             where=str(config),
-            remedy="train in another folder, leave the settings out to go on with the old ones, or say "
-            "--allow-change KEY",
+            remedy="train in another folder, leave the settings out to go on with the old ones, or type "
+            "`regard train --allow-change KEY`",
         )
 
 

@@ -59,6 +59,21 @@ class Passages:
             for part in fitted(text, span, self._fits, kept)
         ]
 
+    def whole(self, text: str, to: str | None) -> Part | None:
+        """All of a text as one part, in the language asked for; none, where the model knows but one pair."""
+        goal = self.target(text, to)
+        if not self.languages:
+            return None
+        (part,) = self.parts(self.bare(text), goal, whole=True)
+        if not part.read:
+            known = ", ".join(NAMES.get(name, name) for name in self.languages)
+            raise UsageError(
+                "there is nothing here to translate",
+                where=f"text {text[:60]!r}",
+                remedy=f"write {known}; numbers, addresses and other scripts stay as they are",
+            )
+        return part
+
     def count(self, text: str) -> int:
         """How many sentences of a text the model is asked."""
         return sum(1 for part in self.parts(text, None) if part.read)
@@ -89,9 +104,8 @@ class Passages:
         if to is not None:
             if to not in known:
                 what = f"this model does not translate into '{to}'"
-                raise UsageError(
-                    what, "--to", nearest(to, known) if known else "leave it out: it has one target"
-                )
+                remedy = nearest(str(to), known) if known else "leave it out: it has one target"
+                raise UsageError(what, f'to="{to}"', remedy)
             return to
         typed = [name for name in known if text.startswith(tag(name))]
         if typed or not known:
@@ -100,9 +114,8 @@ class Passages:
         if own in (None, "en") or "en" not in known:
             others = [name for name in known if name != own]
             listed = ", ".join(f"{name} ({NAMES.get(name, name)})" for name in others)
-            raise UsageError(
-                "into which language?", "--to", f"say --to {others[0]}; this model knows {listed}"
-            )
+            remedy = f'say to="{others[0]}"; this model knows {listed}'
+            raise UsageError("into which language?", "to=None", remedy)
         return "en"
 
     def bare(self, text: str) -> str:

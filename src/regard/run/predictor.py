@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias, final, overload
 
+import numpy as np
 import torch
 
 from regard.box.card import Card
@@ -20,8 +21,8 @@ from regard.run.engine import Engine, Note, Precision, changed
 from regard.run.folder import Run
 from regard.run.forms import Choice, Forms
 from regard.run.load import folder_of
-from regard.run.passage import Passages
-from regard.run.problem import Problem, written
+from regard.run.passage import Part, Passages
+from regard.run.problem import Problem, listed, single, written
 from regard.run.room import Room, fitting
 from regard.tasks import Prediction, Sight, Translate, look
 from regard.tasks.tag import words_of
@@ -190,7 +191,7 @@ class Predictor:
     ) -> list[tuple[str, str]] | list[list[tuple[str, str]]]:
         """The words of each text, each with its tag."""
         self.require("tag")
-        read = self.fitting(_listed(texts), truncate=truncate)
+        read = self.fitting(listed(texts), truncate=truncate)
         found = [
             list(zip(words_of(text) if text.strip() else (), answer.symbols, strict=True))
             for text, answer in zip(read, self.predict(read), strict=True)
@@ -208,12 +209,15 @@ class Predictor:
         return found[0] if isinstance(texts, str) else found
 
     def point(
-        self, problems: str | Texts | Problem | Sequence[Problem], *, beam: int | None = None
+        self,
+        problems: str | Texts | Problem | Sequence[Problem] | np.ndarray | torch.Tensor,
+        *,
+        beam: int | None = None,
     ) -> list[int] | list[list[int]]:
         """The positions each problem points at, counted from 0.
 
         A problem is a list of numbers, `[0.3, 0.1]`, or of points, `[(0, 1), (2, 3)]`; or the same as text,
-        `0.3 0.1` and `0,1 2,3`.
+        `0.3 0.1` and `0,1 2,3`; or an array, (items, features) or (problems, items, features).
         """
         self.require("point")
         texts = written(problems, self.run.task.features)
@@ -260,22 +264,23 @@ class Predictor:
     ) -> list[Prediction]:
         """Answers with their scores, whatever the task; settings not named are the run's own.
 
-        `top_beams` asks for so many alternatives. A drawn answer is a function of the seed, its text, and the
+        Without `to` and `split` each text is read as it stands, a tag before it and all. `top_beams` asks for
+        so many alternatives. A drawn answer is a function of the seed, its text, and the
         number of its text among all (0, 1, 2, .. if not given). `advance` hears how many texts are done: of
         texts that are `split`, or translated `to` a language, how many sentences.
         """
         changes = {"beam": beam, "top_beams": top_beams, "max_length": max_length}
         settings = changed(decode or self.run.settings.decode, changes)
-        listed = _listed(texts)
-        numbers = range(len(listed)) if numbers is None else numbers
+        asked = listed(texts)
+        numbers = range(len(asked)) if numbers is None else numbers
         if to is None and not split:
-            read = self.fitting(listed, truncate=truncate)
+            read = self.fitting(asked, truncate=truncate)
             return self._answers(read, settings, numbers, advance)
         self.require("translate")
         passages = self.passages
         assert passages is not None
         return passages.answer(
-            listed, numbers, to, lambda some, own: self._answers(some, settings, own, advance)
+            asked, numbers, to, lambda some, own: self._answers(some, settings, own, advance)
         )
 
     def _answers(
@@ -305,11 +310,24 @@ class Predictor:
                 found[place] = answer
         return found
 
-    def look(self, text: str, *, beam: int | None = None, truncate: bool = False) -> Sight:
-        """The answer to one text, and where the model looked for it."""
-        (read,) = self.fitting([text], truncate=truncate)
+    def look(
+        self, text: str, *, to: str | None = None, beam: int | None = None, truncate: bool = False
+    ) -> Sight:
+        """The answer to one text, read as a whole, and where the model looked for it.
+
+        Of a model that knows several languages, `to` says into which.
+        """
+        part = self.whole(text, to)
+        (read,) = self.fitting([part.read if part else text], truncate=truncate)
         (answer,) = self.predict(read, beam=beam)
         return look(self.run.task, self.model, read, self.run.settings.decode, answer)
+
+    def whole(self, text: str, to: str | None) -> Part | None:
+        """A text as one thing to read, for a model that knows several languages; others read it as it is."""
+        single(text)
+        if to is not None:
+            self.require("translate")
+        return None if self.passages is None else self.passages.whole(text, to)
 
     def require(self, task: TaskName) -> None:
         """Refuse to do what the model was not trained for."""
@@ -328,7 +346,3 @@ class Predictor:
 
 def _warn(message: str) -> None:
     warnings.warn(message, stacklevel=2)
-
-
-def _listed(texts: str | Sequence[str]) -> list[str]:
-    return [texts] if isinstance(texts, str) else list(texts)

@@ -38,7 +38,8 @@ def resolve(
     given = {} if config is None else read_toml(config)
     if start is not None:
         if name is not None:
-            raise UsageError("a preset is a model of its own", where="--preset with --start-from")
+            where = f'preset="{name}" with start_from="{start}"'
+            raise UsageError("a preset is a model of its own", where, "leave out one of them")
         given = merge(_started(start), given)
     data = _data(toy, train, valid)
     tree = merge(given, {"data": data} if data else {})
@@ -104,7 +105,8 @@ def _started(start: str) -> dict[str, Any]:
 
 def _data(toy: str | None, train: Sequence[Path], valid: Sequence[Path]) -> dict[str, Any]:
     if toy is not None and train:
-        raise UsageError("a run learns from a toy or from files, not both", where="--toy")
+        what = "a run learns from a toy or from files, not both"
+        raise UsageError(what, f'toy="{toy}"', "leave out one of them")
     if toy is not None:
         return {"toy": toy}
     data: dict[str, Any] = {}

@@ -103,7 +103,7 @@ def fitting(
         raise DataError(
             f"a text has {lengths[long[0]]:,} symbols, and this model reads at most {most:,}",
             where=f"text {long[0] + 1:,}",
-            remedy="shorten it, or let its end be cut off: truncate=True, --truncate",
+            remedy="shorten it, or let its end be cut off: truncate=True",
         )
     for place in long:
         read[place] = cut(texts[place], lambda part: count(task, part) <= most)

@@ -99,10 +99,11 @@ class Manner:
     ) -> Manner:
         """What was asked for, where the model can do it; else what is usual for it."""
         known = predictor.languages
-        for name, asked in (("--to", to), ("--from", spoken)):
+        for name, asked in (("to", to), ("from", spoken)):
             if asked is not None and asked not in known:
                 remedy = nearest(asked, known) if known else "leave it out: it knows one direction"
-                raise UsageError(f"this model knows no language '{asked}'", name, remedy)
+                what = f"this model knows no language '{asked}'"
+                raise UsageError(what, f'{name}="{asked}"', remedy)
         if to is None and spoken is not None and predictor.passages is not None:
             to = "en" if spoken != "en" else predictor.passages.target("", None)
         return cls(to, bool(known) if split is None else split)

@@ -145,7 +145,7 @@ def read(
         raise ModelFileError(
             f"numbers that are not finite in {_listed(sorted(nonfinite))}",
             str(path),
-            "take an earlier checkpoint, or load it as it is with --allow-nonfinite",
+            "take an earlier checkpoint",
         )
     return found | {alias: found[name] for alias, name in head.tied.items()}
 

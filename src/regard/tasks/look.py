@@ -39,6 +39,10 @@ class Site:
     keys: Axis
     weights: np.ndarray  # (heads, query, key)
 
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.weights.shape))
+        return f"Site({self.path}, {self.queries} looks at {self.keys}, {shape})"
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,9 @@ class Sight:
     prediction: Prediction
     axes: dict[Axis, tuple[str, ...]]
     sites: tuple[Site, ...]
+
+    def __repr__(self) -> str:
+        return f"Sight({self.prediction.text[:60]!r}, {len(self.sites)} sites)"
 
     def site(self, path: str | None = None) -> Site:
         """The site of this path, or the one that best shows where the answer comes from."""

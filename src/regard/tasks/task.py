@@ -167,7 +167,7 @@ def only(examples: Iterator[Example], kind: type) -> Iterator[Any]:
             raise DataError(
                 f"this task learns from {kind.__name__} examples, and was given "
                 f"{type(example).__name__}",
-                remedy="name the task that fits the data with --task",
+                remedy="name the task that fits the data (task)",
             )
         yield example
 

@@ -53,7 +53,7 @@ def compare(
     """Train what is not trained, ask what was not asked, and write the table into the folder."""
     _refuse_unlike(variants)
     if (out / "config.toml").exists():
-        raise UsageError("this folder is a run", where=str(out), remedy="choose another --out")
+        raise UsageError("this folder is a run", where=str(out), remedy="choose another folder")
     exam = Exam.of(variants[0].settings, MOST_ASKED)
     found = []
     for number, variant in enumerate(variants):
@@ -168,5 +168,5 @@ def _refuse_unlike(variants: Sequence[Variant]) -> None:
         if unlike:
             raise UsageError(
                 f"{first.name} and {variant.name} do not learn the same: {', '.join(unlike)}",
-                remedy="name the data for all: --toy reverse, or files",
+                remedy='name the data for all: toy="reverse", or files',
             )

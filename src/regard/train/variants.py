@@ -41,7 +41,7 @@ class Axis:
         if not equals or not all(axis.keys) or not all(axis.values):
             raise UsageError(
                 f"'{text}' is nothing to vary",
-                where="--vary",
+                where=f'vary="{text}"',
                 remedy="write it as model.reader.score=dot,additive",
             )
         return axis
@@ -63,7 +63,10 @@ def variants(presets: Sequence[str], vary: Sequence[str], resolve: Resolve) -> l
         if preset is not None and (len(presets) > 1 or not parts):
             parts.insert(0, preset)
         name = re.sub(r"[^\w.+-]+", "_", "-".join(parts) or "model").strip("_.")
-        variant = Variant(name, resolve(preset, changes))
+        try:
+            variant = Variant(name, resolve(preset, changes))
+        except UsageError as fault:
+            raise _varied(fault, changes) from None
         _refuse_unbuildable(variant)
         found.append(variant)
     _refuse_twins(found)
@@ -84,6 +87,13 @@ def _labels(axes: Sequence[Axis]) -> list[str]:
     ]
 
 
+def _varied(fault: UsageError, changes: Sequence[str]) -> UsageError:
+    """A slip in a value to vary is told where it was made; every change was written as `--set` writes it."""
+    change = fault.where.removeprefix("--set ")
+    where = f'vary="{change}"' if change in changes else fault.where
+    return UsageError(fault.what, where, fault.remedy)
+
+
 def _refuse_unbuildable(variant: Variant) -> None:
     """Which of them it is, before the first is trained."""
     try:
@@ -97,12 +107,16 @@ def _refuse_twins(found: Sequence[Variant]) -> None:
     names = Counter(variant.name for variant in found)
     name, often = names.most_common(1)[0]
     if often > 1:
-        raise UsageError(f"'{name}' is there {often} times", where="--vary and --preset")
+        raise UsageError(
+            f"'{name}' is there {often} times",
+            where="the presets, and what is varied",
+            remedy="name each preset and each value once",
+        )
     if len(found) < 2:
         raise UsageError(
             "one model alone cannot be compared",
-            where="--vary and --preset",
-            remedy="name two presets, or vary a setting: --vary model.reader.score=dot,additive",
+            where="the presets, and what is varied",
+            remedy='name two presets, or vary a setting: vary="model.reader.score=dot,additive"',
         )
     for number, variant in enumerate(found):
         for other in found[:number]:
