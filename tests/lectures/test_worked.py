@@ -5,6 +5,7 @@ import math
 import re
 from functools import cache
 
+import jaxtyping
 import pytest
 import torch
 
@@ -98,6 +99,12 @@ def test_what_a_slip_calls_right_is_what_is_worked_out(example):
 
 def row(value):
     return value if isinstance(value, tuple) else (value,)
+
+
+def test_a_name_is_not_the_example(monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as for whoever types it
+    with pytest.raises(UsageError, match="and this is a str"):
+        render("six-steps")
 
 
 def test_render_tells_everything(example):

@@ -185,3 +185,8 @@ def test_every_row_of_a_table_has_as_many_cells():
         assert "| ★ | a\\|b | 1,234 | 10 | 0.5000 | 50.00 |" in markdown
         assert "- 7 test examples; ★ is the best." in markdown
         assert "- d: gone" in markdown
+
+
+def test_nothing_is_no_comparison(tmp_path):
+    with pytest.raises(UsageError, match="there is nothing to compare"):
+        compare(tmp_path / "none", [])

@@ -1,4 +1,7 @@
-"""The loop, optimiser, schedule, precision, distribution, and what training tells whoever listens."""
+"""The loop, optimiser, schedule, precision, distribution, and what training tells whoever listens.
+
+It can be called, too: `regard.train("train.en", "train.de")`, which `help(regard.api.train)` explains.
+"""
 
 from __future__ import annotations
 

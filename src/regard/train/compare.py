@@ -51,6 +51,8 @@ def compare(
     out: Path, variants: Sequence[Variant], device: str = "auto", tell: Tell | None = None
 ) -> Table:
     """Train what is not trained, ask what was not asked, and write the table into the folder."""
+    if not variants:
+        raise UsageError("there is nothing to compare", where="variants", remedy="give two or more")
     _refuse_unlike(variants)
     if (out / "config.toml").exists():
         raise UsageError("this folder is a run", where=str(out), remedy="choose another folder")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 
+from regard.errors import UsageError, kind_of
 from regard.worked.example import Example, Row, Scalar, Slip, Step, Value, Worked
 
 LINE = 88
@@ -15,6 +16,12 @@ DIGITS = 8  # a large number shows fewer decimals
 
 def render(example: Example | Worked) -> str:
     """The whole example, to be read from top to bottom."""
+    if not isinstance(example, Example | Worked):
+        raise UsageError(
+            f"a worked example is rendered, and this is {kind_of(example)}",
+            where="example",
+            remedy='regard.worked.EXAMPLES["six-steps"] is one; list(regard.worked.EXAMPLES) names all',
+        )
     worked = example.work() if isinstance(example, Example) else example
     lines = []
     if isinstance(example, Example):
