@@ -135,6 +135,24 @@ def test_the_signs_of_a_translator_are_explained(page, address):
     assert ">>de<< asks for German; </s> is the end" in page.locator(".sheet").inner_text()
 
 
+def test_every_view_begins_at_a_word(page, address):
+    """Not at the tag of a language; that is one step of the arrow keys away."""
+    open_at(page, address, view="graph", to="de")
+    settled(page, "graph")
+    assert "the" in page.locator("text.top.here").text_content()
+    page.locator("svg[role=application]").focus()
+    page.keyboard.press("ArrowUp")
+    page.wait_for_selector("text.top.here:has-text('>>de<<')")
+    page.wait_for_url("**row=0**")
+    for view in ("heat", "compare"):
+        open_at(page, address, view=view, to="de")
+        settled(page, view)
+        assert ", key the: " in page.locator("p[aria-live]").first.inner_text(), view
+    open_at(page, address, view="neurons", to="de", site="encoder.blocks.0.attention.attention")
+    settled(page, "neurons")
+    assert page.locator(".queries [aria-pressed=true]").inner_text() == "the"
+
+
 def test_what_it_cannot_spell_is_told_rather_than_made_up(chromium, address):
     page = chromium.new_page()
     page.set_default_timeout(90_000)

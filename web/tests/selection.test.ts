@@ -34,6 +34,10 @@ describe("the address", () => {
     const text = "你好 мир ".repeat(2500);
     expect(fromHash(toHash({ ...START, text, row: 7 }))).toEqual({ ...START, text, row: 7 });
   });
+  it("tells the first query, once chosen, from none chosen yet", () => {
+    expect(toHash({ ...START, row: 0, column: 0 })).toBe("#row=0&column=0");
+    expect(fromHash("#row=0&column=0")).toEqual({ ...START, row: 0, column: 0 });
+  });
   it("is empty at the start", () => {
     expect(toHash(START)).toBe("");
     expect(fromHash("")).toEqual(START);
@@ -47,7 +51,7 @@ describe("the address", () => {
 describe("a change", () => {
   it("of the text drops the forced beginning and the cursor", () => {
     const after = change(odd, { text: "new" });
-    expect([after.prefix, after.row, after.column]).toEqual([[], 0, 0]);
+    expect([after.prefix, after.row, after.column]).toEqual([[], null, null]);
     expect(after.site).toBe(odd.site);
   });
   it("of the run drops what only the old run had", () => {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import {
   digits,
+  firstWord,
   isMarked,
   isSign,
   label,
@@ -30,6 +31,14 @@ it("words lose their mark, insides of words get a dot", () => {
     false,
     false,
   ]);
+});
+
+it("begins at the first word, after the signs before it", () => {
+  expect(firstWord([">>de<<", "the", "cat"])).toBe(1);
+  expect(firstWord(["the", "</s>"])).toBe(0);
+  expect(firstWord(["<s>", "<unk>", "cat"])).toBe(1);
+  expect(firstWord([">>de<<"])).toBe(0);
+  expect(firstWord([])).toBe(0);
 });
 
 it("marks the inside of a word alike, wherever its neighbours stand", () => {

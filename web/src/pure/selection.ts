@@ -28,8 +28,9 @@ export interface Selection {
   /** A path such as reader.attention; empty for the one that best shows where the answer comes from. */
   readonly site: string;
   readonly head: Head;
-  readonly row: number;
-  readonly column: number;
+  /** A query, or -1 for all of them; until somebody chooses, each view begins at the first word. */
+  readonly row: number | null;
+  readonly column: number | null;
   readonly words: boolean;
   readonly table: boolean;
   /** Whether the beam's tree shows what was dropped. */
@@ -55,8 +56,8 @@ export const START: Selection = {
   prefix: [],
   site: "",
   head: "mean",
-  row: 0,
-  column: 0,
+  row: null,
+  column: null,
   words: false,
   table: false,
   dropped: true,
@@ -98,7 +99,7 @@ export function fromHash(hash: string): Selection {
     else if (name === "view") found[name] = VIEWS.includes(text as View) ? text : start;
     else if (name === "head" || name === "otherHead") found[name] = head(text);
     else if (typeof start === "boolean") found[name] = text === "1";
-    else if (typeof start === "number") found[name] = whole(text, start);
+    else if (typeof start === "number" || start === null) found[name] = whole(text, start);
     else found[name] = text;
   }
   return found as unknown as Selection;
@@ -111,9 +112,9 @@ export function change(before: Selection, part: Partial<Selection>): Selection {
   const fresh: Partial<Selection> = {};
   if (isNew("run")) Object.assign(fresh, { to: "", site: "", head: "mean", step: -1, probe: 0 });
   if (isNew("run") || isNew("text") || isNew("to"))
-    Object.assign(fresh, { prefix: [], row: 0, column: 0 });
-  if (isNew("site")) Object.assign(fresh, { head: "mean", row: 0, column: 0 });
-  if (isNew("words")) Object.assign(fresh, { row: 0, column: 0 });
+    Object.assign(fresh, { prefix: [], row: null, column: null });
+  if (isNew("site")) Object.assign(fresh, { head: "mean", row: null, column: null });
+  if (isNew("words")) Object.assign(fresh, { row: null, column: null });
   if (isNew("otherRun")) Object.assign(fresh, { otherSite: "", otherHead: "mean" });
   if (isNew("lesson")) Object.assign(fresh, { inputs: "" });
   return { ...after, ...fresh, ...part };
@@ -123,7 +124,7 @@ function head(text: string): Head {
   return text === "mean" ? "mean" : whole(text, 0);
 }
 
-function whole(text: string, otherwise: number): number {
+function whole<Otherwise>(text: string, otherwise: Otherwise): number | Otherwise {
   const number = Number(text);
   return Number.isSafeInteger(number) && number >= -1 ? number : otherwise;
 }

@@ -79,6 +79,14 @@ export function isSign(piece: string): boolean {
   return /^(<[^<>\s]{1,16}>|>>[a-z]{2,3}<<)$/.test(piece);
 }
 
+/** Where the words begin: >>de<< or <s> may come before them. */
+export function firstWord(names: readonly string[]): number {
+  return Math.max(
+    0,
+    names.findIndex((name) => !/^(<s>|>>[a-z]{2,3}<<)$/.test(name)),
+  );
+}
+
 /** How sure a step was, of the logarithm that travels; null is impossible. */
 export function sure(logProbability: number | null | undefined): number {
   return typeof logProbability === "number" ? Math.exp(logProbability) : 0;

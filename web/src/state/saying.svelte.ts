@@ -33,7 +33,7 @@ export class Saying {
 
   /** The step that everything else on the page is about. */
   get step(): number {
-    const wanted = this.now ?? this.hovered ?? Math.max(0, studio.selection.row);
+    const wanted = this.now ?? this.hovered ?? Math.max(0, studio.selection.row ?? 0);
     return Math.min(wanted, this.count - 1);
   }
 
@@ -65,7 +65,7 @@ export class Saying {
     this.stop();
     const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     const given = Math.max(0, studio.selection.prefix.length - 1);
-    if (!isNew || still || !this.isGenerated || studio.selection.row > given) return;
+    if (!isNew || still || !this.isGenerated || (studio.selection.row ?? 0) > given) return;
     this.#play(Math.min(QUICK, WHOLE / this.count), given);
   }
 

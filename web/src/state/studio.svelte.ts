@@ -1,7 +1,7 @@
 // The one thing every view shares: what is selected, what the server holds, and the trace being looked at.
 
 import { change, fromHash, START, toHash, type Selection } from "../pure/selection";
-import { isolated, labels, visible } from "../pure/text";
+import { firstWord, isolated, labels, visible } from "../pure/text";
 import { flushSync, untrack } from "svelte";
 import { api, onForgotten, type About, type RunCard, type Site, type Trace } from "./api";
 import { asked, type Asking } from "./asked.svelte";
@@ -147,6 +147,16 @@ class Studio {
   get site(): Site | undefined {
     const trace = this.trace.found;
     return trace && siteOf(trace, this.selection.site);
+  }
+
+  /** The query chosen among these, or the first word; -1 for all of them. */
+  rowIn(queries: readonly string[]): number {
+    return this.selection.row ?? firstWord(queries);
+  }
+
+  /** The key chosen among these, or the first word. */
+  columnIn(keys: readonly string[]): number {
+    return this.selection.column ?? firstWord(keys);
   }
 
   /** Whether an answer has not been seen before; once. */
