@@ -72,6 +72,8 @@ def test_a_box_model_tells_of_itself(boxed):
     assert about["example"] == ENGLISH
     assert about["directions"] == ["en-fr", "en-de", "fr-en", "de-en"]
     assert about["place"] == "translator"
+    assert about["pieces"] == "bpe"
+    assert about["learned"] == "train.source, train.target", "no folders are told"
 
 
 def test_the_heads_its_card_names_come_as_a_mean(boxed):

@@ -110,6 +110,7 @@ def test_about(client):
         found["rnn"]["summary"] == "rnn encoder, rnn reader, additive attention, trained on reverse"
     )
     assert found["rnn"]["live"] is False
+    assert (found["rnn"]["pieces"], found["rnn"]["learned"]) == ("word", "reverse")
     assert about["demo"] == {"state": "absent", "run": "demo", "message": ""}
     assert {toy["name"] for toy in about["toys"]} >= {"reverse", "phrases"}
 

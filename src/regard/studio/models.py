@@ -148,6 +148,9 @@ class Shelf:
             "summary": _summary(settings),
             "languages": {code: NAMES.get(code, code) for code in known},
             "example": self._sample(name, known),
+            "pieces": settings.text.kind,
+            "learned": settings.data.toy
+            or ", ".join(Path(path).name for path in settings.data.train),
             "place": _place(name, self._folders[name]),
         }
         card = self._card(name)

@@ -110,6 +110,8 @@ class RunAbout(BaseModel):
     directions: Annotated[
         list[str], Field(description="the pairs of languages it learned, such as `en-fr`, if told")
     ] = []
+    pieces: Annotated[str, Field(description="how it cuts text: `bpe`, `word` and so on")] = ""
+    learned: Annotated[str, Field(description="the built-in data or the files it learned")] = ""
     example: Annotated[str, Field(description="a text to begin with, if one is known")] = ""
     place: Annotated[str, Field(description="what `regard.load` takes, in the folder of the runs")]
     live: bool

@@ -18,6 +18,10 @@ export interface RunCard {
   readonly languages?: Readonly<Record<string, string>>;
   /** The pairs of languages that it learned, as en-fr; none: not told. */
   readonly directions?: readonly string[];
+  /** How it cuts text: bpe, word and so on. */
+  readonly pieces?: string;
+  /** The built-in data or the files that it learned from. */
+  readonly learned?: string;
   /** What Python loads it by. */
   readonly place: string;
   readonly live: boolean;
