@@ -4,6 +4,7 @@ import {
   grid,
   isDistribution,
   isShares,
+  numbered,
   paragraphs,
   read,
   readInputs,
@@ -11,6 +12,12 @@ import {
   spread,
   withCell,
 } from "../src/pure/lesson";
+
+it("points of the lectures are named in few words", () => {
+  expect(numbered(["L8"])).toBe("L8");
+  expect(numbered(["L35", "L36", "L37", "L38"])).toBe("L35 to L38");
+  expect(numbered(["L1", "L2", "L9", "L10", "L11"])).toBe("L1, L2, L9 to L11");
+});
 
 it("any value becomes rows of cells", () => {
   expect(grid(3)).toEqual([[3]]);

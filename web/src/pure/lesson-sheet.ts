@@ -13,7 +13,6 @@ export interface Written extends Stage {
   readonly note: string;
 }
 export interface Wrong {
-  readonly lecture: string;
   readonly step: string;
   readonly printed: Value;
   readonly right: Value;
@@ -74,7 +73,7 @@ function wrong(slip: Wrong): Drawing {
     grid(value)
       .map((row) => row.map(cellText).join("  "))
       .join("; ");
-  const text = `Slip on the slide (${slip.lecture}). Printed: ${told(slip.printed)}. Right: ${told(slip.right)}. ${slip.why}`;
+  const text = `Slip on the slide. Printed: ${told(slip.printed)}. Right: ${told(slip.right)}. ${slip.why}`;
   return prose(text, ROOM, { ink: ink("bad"), size: 13 });
 }
 

@@ -119,3 +119,15 @@ export function readInputs(text: string): Record<string, unknown> {
   if ("error" in found || typeof found.value !== "object" || found.value === null) return {};
   return Array.isArray(found.value) ? {} : (found.value as Record<string, unknown>);
 }
+
+/** L1 to L4, L7: neighbours as one, since a lesson may show many. */
+export function numbered(points: readonly string[]): string {
+  const runs: string[][] = [];
+  for (const point of points) {
+    const last = runs.at(-1);
+    const isNext = last && Number(point.slice(1)) === Number(last.at(-1)!.slice(1)) + 1;
+    if (isNext) last.push(point);
+    else runs.push([point]);
+  }
+  return runs.flatMap((run) => (run.length > 2 ? [`${run[0]} to ${run.at(-1)}`] : run)).join(", ");
+}
