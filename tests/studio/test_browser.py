@@ -141,6 +141,30 @@ def test_nought_does_not_glare_by_night(page, address):
     assert dark < 128 < page.evaluate(drawn)
 
 
+@pytest.mark.parametrize("theme", ["light"], indirect=True)
+def test_compare_takes_the_run_most_alike(page, address):
+    """Two of one toy stand side by side; of those that differ it says so, also in a file."""
+    open_at(page, address, view="compare", run="transformer", text="a b c")
+    settled(page, "compare")
+    assert page.locator("section[aria-label=Second] h3").inner_text() == "Second: rnn"
+    assert page.locator(".unlike").count() == 0
+    page.get_by_label("Against").select_option("phrases")
+    page.wait_for_selector("text=These two models learned from different texts.")
+
+
+@pytest.mark.parametrize("theme", ["light"], indirect=True)
+@pytest.mark.parametrize("view", ["heat", "graph", "beam", "compare"])
+def test_nothing_is_cut_on_paper(page, address, view):
+    """A printed page cannot be scrolled."""
+    open_at(page, address, view=view, run="phrases", text=f"{TEXT} and {TEXT}")
+    settled(page, view)
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 640, "height": 900})
+    ends = """() => [...document.querySelectorAll('main svg, main canvas')].map((one) =>
+        one.getBoundingClientRect().right - one.closest('.sheet').getBoundingClientRect().right)"""
+    assert max(page.evaluate(ends)) <= 0
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_box_grows_with_its_text(page, address, width):
     """A long sentence is seen whole; of a very long one, a few lines and the rest by scrolling."""
