@@ -67,3 +67,9 @@ def test_a_width_that_is_none_is_refused(width):
 def test_nothing_to_learn_from_is_said():
     with pytest.raises(DataError, match="no example at all"):
         TASKS["point"].learn(lambda: iter([]), task_of("translate").source.settings)
+
+
+@pytest.mark.parametrize("text", ["0.1 nan", "0.1 inf", "0.1,0.2 0.3,-inf"])
+def test_numbers_without_a_place_are_refused(text):
+    with pytest.raises(DataError, match="item 2 is not finite"):
+        items_of(text)

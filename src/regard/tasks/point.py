@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -139,9 +140,15 @@ def write(places: Sequence[int]) -> tuple[str, tuple[str, ...]]:
 def items_of(text: str) -> list[list[float]]:
     """`0.3,0.1 0.5,0.9` as vectors."""
     try:
-        return [[float(number) for number in item.split(",")] for item in text.split()]
+        items = [[float(number) for number in item.split(",")] for item in text.split()]
     except ValueError:
         raise DataError(
             f"'{text[:60]}' is no list of items",
             remedy="separate items by spaces and the numbers of one item by commas: 0.3,0.1 0.5,0.9",
         ) from None
+    for place, item in enumerate(items):
+        if not all(map(math.isfinite, item)):
+            raise DataError(
+                f"item {place + 1:,} is not finite", remedy="leave it out: nobody can place it"
+            )
+    return items
