@@ -37,7 +37,7 @@ from regard.attention import (
     Window,
 )
 from regard.attention.kernels import flex
-from regard.measure import Table
+from regard.measure import Seconds, Table
 
 HEADS, WIDTH = 8, 64
 REACH = 255  # a window of 256 positions
@@ -175,7 +175,7 @@ def main() -> None:
     lengths = sorted({row["length"] for row in found["rows"]})
     table = [
         {"length": n}
-        | {c.name: f"{dict(c.points)[n]:.3g} ms" if n in dict(c.points) else "" for c in curves}
+        | {c.name: Seconds(dict(c.points)[n] / 1e3) if n in dict(c.points) else None for c in curves}
         for n in lengths
     ]
     print(
