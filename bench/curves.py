@@ -175,7 +175,10 @@ def main() -> None:
     lengths = sorted({row["length"] for row in found["rows"]})
     table = [
         {"length": n}
-        | {c.name: Seconds(dict(c.points)[n] / 1e3) if n in dict(c.points) else None for c in curves}
+        | {
+            c.name: Seconds(dict(c.points)[n] / 1e3) if n in dict(c.points) else None
+            for c in curves
+        }
         for n in lengths
     ]
     print(
