@@ -7,7 +7,8 @@ from regard.presets import about, names
 from regard.run.settings import RunSettings
 
 
-def test_all_presets_are_listed_with_what_they_are(tell, tell_json):
+def test_all_presets_are_listed_with_what_they_are(tell, tell_json, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")  # where a table is narrow, long lines are folded
     code, out, _ = tell("config")
     assert code == 0
     for line, name in zip(out.splitlines(), names(), strict=True):

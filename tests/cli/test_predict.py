@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from regard.cli import predict as command
 from regard.cli.main import status
 from regard.run.stream import Form
+from regard.tasks import point
 from tests.run import kinds
 
 TEXTS = [*kinds.questions("rnn", 11), "", "a b c"]
@@ -208,8 +210,9 @@ class TestForms:
         for entry, answer in zip(entries, answers, strict=True):
             assert (entry["text"], entry["score"]) == (answer.text, answer.score)
 
-    def test_json_of_broken_numbers(self, folder, tell):
-        code, out, _ = tell("point", folder("point"), "nan 1 2", "--json")
+    def test_json_of_broken_numbers(self, folder, tell, monkeypatch):
+        monkeypatch.setattr(point, "LARGEST", math.inf)  # broken numbers reach the model
+        code, out, _ = tell("point", folder("point"), "inf 1 2", "--json")
         entry = json.loads(out, parse_constant=pytest.fail)
         assert (code, entry["score"], entry["finish"]) == (0, None, "numerics")
 

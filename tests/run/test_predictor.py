@@ -16,7 +16,7 @@ from regard.errors import DataError, MemoryLimitError, UsageError
 from regard.inspect.trace import trace
 from regard.run.engine import changed
 from regard.run.predictor import METHOD_OF, Predictor
-from regard.tasks import Translate
+from regard.tasks import Translate, point
 from regard.text import END
 from tests.run.kinds import KINDS, load, make, questions
 
@@ -310,8 +310,9 @@ class TestTrouble:
         assert [answer.finish for answer in again] == ["end", "end"]
         assert again != sound
 
-    def test_numbers_that_are_not_finite_are_null_in_json(self, predictor):
-        (answer,) = predictor("point").predict("nan inf 0.5")
+    def test_numbers_that_are_not_finite_are_null_in_json(self, predictor, monkeypatch):
+        monkeypatch.setattr(point, "LARGEST", math.inf)  # broken numbers reach the model
+        (answer,) = predictor("point").predict("inf -inf 0.5")
         text = json.dumps(answer.as_dict(), allow_nan=False)
         assert json.loads(text)["finish"] == "numerics"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -20,6 +19,7 @@ from regard.tasks.generate import EMPTY, generate
 from regard.tasks.task import Examples, Prediction, Progress, Row, Task, only
 from regard.text import TextSettings
 
+LARGEST = float(np.finfo(np.float32).max)
 STOP = 0  # place 0 ends; place j + 1 is item j
 
 
@@ -147,7 +147,7 @@ def items_of(text: str) -> list[list[float]]:
             remedy="separate items by spaces and the numbers of one item by commas: 0.3,0.1 0.5,0.9",
         ) from None
     for place, item in enumerate(items):
-        if not all(map(math.isfinite, item)):
+        if not all(abs(number) <= LARGEST for number in item):  # which nan is not
             raise DataError(
                 f"item {place + 1:,} is not finite", remedy="leave it out: nobody can place it"
             )
