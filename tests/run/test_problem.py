@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from regard.errors import UsageError
 from regard.run.problem import listed, single, written
-from regard.tasks.point import items_of
+from regard.tasks.point import LARGEST, items_of
 
-NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+NUMBER = st.floats(-LARGEST, LARGEST)
 POINT = st.tuples(NUMBER, NUMBER)
 
 

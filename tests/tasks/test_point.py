@@ -10,10 +10,10 @@ from regard.data.example import Pointed
 from regard.decode import DecodeSettings
 from regard.errors import DataError, ModelFileError
 from regard.tasks import TASKS, Point
-from regard.tasks.point import items_of
+from regard.tasks.point import LARGEST, items_of
 from tests.tasks.kit import EXAMPLES, batch_of, model_of, task_of
 
-numbers = st.floats(allow_nan=False, allow_infinity=False, width=32)  # as many as a model can take
+numbers = st.floats(-LARGEST, LARGEST)
 
 
 @given(st.lists(st.tuples(numbers, numbers), max_size=6))
