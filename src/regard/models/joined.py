@@ -69,13 +69,14 @@ def is_plain_block(
     for one in heads:
         linears += [one.query, one.key, one.value, one.output]
     return (
-        all(map(_is_plain, heads))
+        all(map(is_plain_heads, heads))
         and all(residual.norm.form == "standard" for residual in residuals)
         and all(type(linear) is nn.Linear for linear in linears)
     )
 
 
-def _is_plain(heads: Heads) -> bool:
+def is_plain_heads(heads: Heads) -> bool:
+    """Dot products and softmax, keys as wide as values, and no positions of their own."""
     attention = heads.attention
     return (
         isinstance(attention.score, (Dot, ScaledDot))

@@ -8,11 +8,12 @@ from typing import Literal, final
 import torch
 from torch import Tensor, nn
 
-from regard.attention import Added, Dot, Heads, Learned, ScaledDot, Sinusoidal, Softmax
+from regard.attention import Added, Heads, Learned, Sinusoidal
 from regard.layers import DecoderBlock, Embedding, EncoderBlock, LayerNorm
 from regard.layers import FeedForward as PlainFeed
 from regard.layers import Residual as PlainResidual
 from regard.models.encoder import Encoder, TransformerEncoder
+from regard.models.joined import is_plain_heads
 from regard.models.lean.block import Feed, Norm, Reading, Residual
 from regard.models.lean.decoder import LeanBlock, LeanDecoder
 from regard.models.lean.encoder import LeanEncoder, Table
@@ -75,19 +76,11 @@ def is_standard(side: TransformerEncoder | TransformerDecoder) -> bool:
         heads = [h for b in side.blocks for h in (b.attention, b.cross) if h is not None]
     norms = [module for module in side.modules() if isinstance(module, LayerNorm)]
     plain = all(norm.form == "standard" for norm in norms)
-    return whole and plain and bool(heads) and all(map(_is_plain, heads))
+    return whole and plain and bool(heads) and all(map(_is_open, heads))
 
 
-def _is_plain(heads: Heads) -> bool:
-    attention = heads.attention
-    return (
-        type(attention.score) in (Dot, ScaledDot)
-        and type(attention.normaliser) is Softmax
-        and attention.bias is None
-        and heads.position is None
-        and heads.gate is None
-        and heads.key_width == heads.value_width
-    )
+def _is_open(heads: Heads) -> bool:
+    return is_plain_heads(heads) and heads.gate is None
 
 
 @final
