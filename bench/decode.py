@@ -25,6 +25,8 @@ import torch
 
 from regard import decode
 from regard.decode import DecodeSettings, graph, search
+from regard.decode.graph.weights import packs
+from regard.measure import Seconds, timed
 from regard.models import (
     Model,
     ModelSettings,
@@ -32,7 +34,9 @@ from regard.models import (
     TransformerReaderSettings,
     TransformerSettings,
     build,
+    straight,
 )
+from regard.models.joined import is_plain, written
 
 WIDTH, HEADS, LAYERS, INNER, VOCABULARY = 512, 8, 6, 2048, 32768
 SOURCE, STEPS = 32, 64
@@ -144,6 +148,28 @@ def ours(figures: dict[str, Any], model: Model, batch: int, slots: int) -> None:
     figures["ms search"] = round(
         clock(lambda: search(model.decoder, encoded, settings), 5) * 1e3, 3
     )
+
+
+@torch.inference_mode()
+def host() -> None:
+    """What a processor does for one sentence before a GPU has its kernels: base depth, tiny widths."""
+    sizes = {"width": 32, "heads": 2, "layers": LAYERS, "feedforward": 32}
+    settings = ModelSettings(
+        encoder=TransformerSettings(**sizes), reader=TransformerReaderSettings(**sizes)
+    )
+    torch.set_num_threads(1)
+    model = build(settings, Sizes(100, 100, shared=True)).eval()
+    encoder, decoder = model.encoder, model.decoder
+    states = encoder.embed(torch.randint(4, 100, (1, 8)), None)
+    works: dict[str, Callable[[], object]] = {
+        "the encoder's modules": lambda: encoder._read(states, None),
+        "the encoder straight": lambda: straight.read(encoder, states, None),
+        "is the encoder plain?": lambda: is_plain(encoder, straight._is_known),
+        "is the decoder plain?": lambda: packs(decoder),
+        "has the decoder changed?": lambda: written(decoder),
+    }
+    for name, found in timed(works, "cpu", rounds=201, seconds=5.0).items():
+        print(f"{name:26} {Seconds(found.median)}")
 
 
 def rewind(session: Any) -> None:
@@ -369,7 +395,11 @@ def main() -> None:
         "--theirs", action="store_true", help="the peer alone, which warms its compiler"
     )
     parser.add_argument("--seconds", type=float, default=120.0, help="after which nothing is begun")
+    parser.add_argument("--host", action="store_true", help="one sentence's share of the processor")
     options = parser.parse_args()
+    if options.host:
+        host()
+        return
     options.end = time.perf_counter() + options.seconds
     if not torch.cuda.is_available() or options.device != "cuda":
         print("bench/decode.py needs a GPU; bench/decode_cpu.py measures without one")
