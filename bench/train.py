@@ -2,12 +2,13 @@
 
     python bench/train.py --data pairs.tsv --out train.json
 
-Only real target tokens count. The floor is the rate of a large matrix product, measured in the same run.
+Only real target tokens count. The floor is the rate of a large matrix product, the highest of those measured
+before each case. A table comes last: share of the floor, and how many times as fast ours is as each peer.
 Ours is the training loop of the package: packed batches from a memory-mapped store, compiled, clipped, fused
 AdamW, the whole step recorded as one CUDA graph; `--unrecorded` launches each kernel from Python. "host" is
 the time that a step keeps the host busy. Peers get padded batches of the same number of places, formed by
 length, in those few shapes that leave least empty, compiled, with the same optimiser; every shape is seen
-before the clock starts. `nn.Transformer` is compiled layer by layer, which takes seconds instead of minutes.
+before the clock starts.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from torch import nn
 
 from regard.data import store
 from regard.data.batches import BatchSettings
-from regard.measure import matrix_rate, peak_memory
+from regard.measure import Bytes, Ratio, Seconds, Share, Table, matrix_rate, peak_memory
 from regard.models import ModelSettings, build
 from regard.run.settings import TrainSettings
 from regard.tasks import Translate
@@ -137,7 +138,6 @@ def ours(
         kept = store.write(Path(folder) / "rows", rows, ids)
         batch = BatchSettings(tokens=places, max_length=longest, packed=True)
         feed = Feed(task, kept, batch, 1, world)
-        shorten_messages()
         learner = torch.compile(Learner(task, model, 0.1), dynamic=False, **COMPILE)
         learned = Learned(model, train)
         stepper = Stepper(learner, train, 1, world, feed.make)
@@ -286,11 +286,7 @@ class Plain(nn.Module):
         )
 
     def compiled(self, dynamic: bool):
-        for layer in (*self.inner.encoder.layers, *self.inner.decoder.layers):
-            layer.compile(dynamic=dynamic)
-        self.embed = torch.compile(self.embed, dynamic=dynamic)
-        self.judge = torch.compile(self.judge, dynamic=dynamic)
-        return self
+        return torch.compile(self, dynamic=dynamic)
 
     def embed(self, ids):
         return self.table(ids) + self.places.weight[: ids.shape[1]]
@@ -408,61 +404,29 @@ def main() -> None:
     given = parser.parse_args()
     if given.compile == "tuned":
         COMPILE["options"] = {"coordinate_descent_tuning": True}
-    floor = matrix_rate(DEVICE, torch.bfloat16)
+    shorten_messages()
     texts = {"full": full_rows(given.full, 64, given.vocabulary)}
     if given.data:
-        texts["ragged"] = read_pairs(given.data, given.pairs, given.vocabulary)
-        draw = np.random.default_rng(1).permutation(len(texts["ragged"][0]))
-        texts["ragged"] = (
-            *([side[n] for n in draw] for side in texts["ragged"][:2]),
-            given.vocabulary,
-        )
-        fits = [
-            i
-            for i, (s, t) in enumerate(zip(*texts["ragged"][:2], strict=True))
-            if max(len(s), len(t)) <= 256
-        ]
-        texts["ragged"] = (
-            *([side[n] for n in fits] for side in texts["ragged"][:2]),
-            given.vocabulary,
-        )
+        texts["ragged"] = shuffled(read_pairs(given.data, given.pairs, given.vocabulary))
     found = {
-        "floor": floor,
         "device": torch.cuda.get_device_name() if DEVICE.type == "cuda" else "CPU",
         "torch": torch.__version__,
+        "floor": 0.0,
+        "cases": {},
     }
-    print(
-        f"{found['device']}, torch {found['torch']}, matrix product {floor / 1e12:.0f} TFLOP/s",
-        flush=True,
-    )
+    print(f"{found['device']}, torch {found['torch']}", flush=True)
     # What matters most comes first, so that a run cut short loses the least.
     runs = product(["ours", *PEERS], given.sizes, texts)
     for who, size, text in sorted(runs, key=lambda run: (run[0] != "ours", run[2] == "full")):
-        pairs, counts = texts[text], (given.places, given.steps)
-        if who == "ours":
-            longest = 64 if text == "full" else 256
-            work = partial(
-                ours, SIZES[size], pairs, *counts, longest, given.profile, not given.unrecorded
-            )
-        else:
-            work = partial(peer, PEERS[who], SIZES[size], pairs, *counts)
         name = f"{who}-{size}-{text}"
         if given.only and name not in given.only:
             continue
+        found["floor"] = max(found["floor"], matrix_rate(DEVICE, torch.bfloat16))
         try:
-            one = found[name] = work()
-            print(
-                f"{name:28s} {one['tokens_a_second'] / 1e3:7.0f} k tokens/s"
-                f" {one['operations_a_second'] / floor:6.1%} of the floor"
-                f" {one['memory'] / 2**30:6.1f} GiB  step {one['step'] * 1e3:6.1f} ms"
-                f"  first {one['first_step']:5.1f} s"
-                + (f"  empty {one['waste']:.1%}" if "waste" in one else "")
-                + (f"  host {one['host'] * 1e3:.2f} ms" if "host" in one else "")
-                + ("  recorded" if one.get("recorded") else ""),
-                flush=True,
-            )
+            found["cases"][name] = measure(who, SIZES[size], texts[text], text == "full", given)
+            print(Table(name, [row(name, found)]), flush=True)
         except Exception:  # one part that fails must not lose the others
-            found[name] = {"failed": traceback.format_exc()}
+            found["cases"][name] = {"failed": traceback.format_exc()}
             print(name, "failed\n", traceback.format_exc(), flush=True)
         torch._dynamo.reset()
         gc.collect()
@@ -470,6 +434,46 @@ def main() -> None:
             torch.cuda.empty_cache()
         if given.out:
             given.out.write_text(json.dumps(found, indent=1))
+    print(
+        Table(
+            f"Training on {found['device']}, a product does {found['floor'] / 1e12:.0f} TFLOP/s",
+            [row(name, found) for name, one in found["cases"].items() if "failed" not in one],
+            "tokens/s are real target tokens; the floor is the rate of the product",
+        )
+    )
+
+
+def shuffled(pairs) -> tuple[list[np.ndarray], list[np.ndarray], int]:
+    """Those of at most 256 tokens a side, in any order."""
+    source, target, symbols = pairs
+    order = np.random.default_rng(1).permutation(len(source))
+    fits = [n for n in order if max(len(source[n]), len(target[n])) <= 256]
+    return [source[n] for n in fits], [target[n] for n in fits], symbols
+
+
+def measure(who: str, size: Size, pairs, full: bool, given: argparse.Namespace) -> dict:
+    if who in PEERS:
+        return peer(PEERS[who], size, pairs, given.places, given.steps)
+    longest, counts = 64 if full else 256, (given.places, given.steps)
+    return ours(size, pairs, *counts, longest, given.profile, not given.unrecorded)
+
+
+def row(name: str, found: dict) -> dict:
+    """What a reader wants to know of one case."""
+    one, (who, size, text) = found["cases"][name], name.rsplit("-", 2)
+    mine = found["cases"].get(f"ours-{size}-{text}", {}).get("tokens_a_second")
+    return {
+        "case": name,
+        "tokens/s": round(one["tokens_a_second"]),
+        "of the floor": Share(one["operations_a_second"] / found["floor"]),
+        "ours is": Ratio(mine / one["tokens_a_second"]) if mine and who != "ours" else None,
+        "step": Seconds(one["step"]),
+        "host": Seconds(one["host"]) if "host" in one else None,
+        "memory": Bytes(one["memory"]),
+        "first step": Seconds(one["first_step"]),
+        "empty": Share(one["waste"]) if "waste" in one else None,
+        "recorded": {True: "yes", False: "no"}.get(one.get("recorded")),
+    }
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from regard.attention import (
     Strided,
     Window,
 )
+from regard.attention.kernels import columns
 
 pytestmark = [
     pytest.mark.slow,
@@ -72,4 +73,25 @@ def test_a_gpu_keeps_to_the_formula(name, bias):
     ]
     for found, expected in zip(*gradients, strict=True):
         assert found.isfinite().all()
+        torch.testing.assert_close(found, expected, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("mask", [Causal() & Strided(7), Strided(11)], ids=["causal", "ahead"])
+def test_strides_taken_apart_keep_to_the_formula(mask, monkeypatch):
+    monkeypatch.setattr(columns, "LEAST", 0)
+    torch.manual_seed(7)
+    attention, length = Attention(ScaledDot(), Softmax()).cuda(), 23 * 11
+    inputs = [
+        torch.randn(BATCH, HEADS, length, WIDTH, device="cuda", requires_grad=True)
+        for _ in range(3)
+    ]
+    memory = attention.remember(inputs[1], inputs[2], mask)
+    assert columns.takes(inputs[0], memory, mask)
+    both = attention(inputs[0], memory), attention.align(inputs[0], memory).context
+
+    torch.testing.assert_close(*both, atol=1e-4, rtol=1e-4)
+    gradients = [
+        torch.autograd.grad(context.square().sum(), inputs, retain_graph=True) for context in both
+    ]
+    for found, expected in zip(*gradients, strict=True):
         torch.testing.assert_close(found, expected, atol=1e-3, rtol=1e-3)

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch.nn.attention import flex_attention
 
-from regard.attention import Causal, Padding, Strided, kernels
-from regard.attention.kernels import strided
+from regard.attention import Causal, Padding, Strided, Window, kernels
+from regard.attention.kernels import columns, strided
 
 exact = {"atol": 1e-12, "rtol": 1e-10}
 LENGTHS = (1, 2, 7, 17, 19)
@@ -100,3 +101,49 @@ def test_few_pairs_are_worth_being_sorted_out(make_attention, monkeypatch):
         query = torch.zeros(1, 2, length, 11)
         memory = attention.remember(query, query, Strided(stride))
         assert strided.takes(attention, query, memory, Strided(stride)) == pays
+
+
+@pytest.fixture
+def _plain_flex(monkeypatch):
+    """FlexAttention as the formula it is; also where little is gained."""
+    monkeypatch.setattr(flex_attention, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
+    monkeypatch.setattr(columns, "LEAST", 0)
+
+
+@pytest.mark.usefixtures("_plain_flex")
+@pytest.mark.parametrize("score", ["dot", "scaled-dot", "general", "cosine", "location"])
+def test_a_window_and_columns_are_the_whole(score, make_attention):
+    attention = make_attention(score).double().requires_grad_(False)
+    for length in (1, 2, 6, 15, 17):
+        query, key, value = inputs(length)
+        for stride in STRIDES:
+            for mask in (Causal() & Strided(stride), Strided(stride) & Causal(), Strided(stride)):
+                memory = attention.remember(key, value, mask)
+                if columns.takes(query, memory, mask):
+                    found = columns.attend(attention, query, memory, mask)
+                    expected = attention.align(query, memory).context
+                    torch.testing.assert_close(found, expected, **exact)
+                else:
+                    assert mask == Strided(stride)
+                    assert length % stride
+
+
+def test_columns_are_for_strides_alone(make_attention, monkeypatch):
+    attention, (query, key, value) = make_attention("dot").double(), inputs(17)
+    memory, mask = attention.remember(key, value), Causal() & Strided(3)
+    assert not columns.takes(query, memory, mask), "17 positions are few"
+    monkeypatch.setattr(columns, "LEAST", 17)
+    assert columns.takes(query, memory, mask)
+    assert columns.takes(query, memory, Strided(17))
+    ragged = Padding(torch.tensor([17, 5, 0]))
+    for other in (
+        None,
+        Causal(),
+        Strided(3),
+        mask & ragged,
+        mask & Window(9, 0),
+        mask & Strided(2),
+    ):
+        assert not columns.takes(query, memory, other)
+    assert not columns.takes(query[:, :, 1:], memory, mask)
+    assert not columns.takes(query, replace(memory, first=1), mask)

@@ -1,10 +1,10 @@
 """Ways to work out one attention, all equal to the formula, and the one place that chooses among them.
 
 `explicit` forms every score. `fused` hands dot-product scores with softmax to `scaled_dot_product_attention`.
-`flex` uses a structured mask on a GPU without writing it out. `linear` never forms scores at all. `additive`,
-on a GPU, and `blocked`, anywhere, never form (query, key, neuron). `banded`, on a CPU, leaves out the keys
-that a window does not reach, and `strided` those between strides. `packed` is for sequences that lie end to
-end in one row.
+`flex` uses a structured mask on a GPU without writing it out; `columns`, there, takes strides apart. `linear`
+never forms scores at all. `additive`, on a GPU, and `blocked`, anywhere, never form (query, key, neuron).
+`banded`, on a CPU, leaves out the keys that a window does not reach, and `strided` those between strides.
+`packed` is for sequences that lie end to end in one row.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from regard.attention.kernels import (
     additive,
     banded,
     blocked,
+    columns,
     explicit,
     flex,
     fused,
@@ -39,6 +40,7 @@ __all__ = [
     "attend",
     "banded",
     "blocked",
+    "columns",
     "explicit",
     "flex",
     "fused",
@@ -67,7 +69,8 @@ def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
         case FeatureMap(), Proportional() if plain and memory.first == 0 and linear.takes(mask):
             return linear.attend(attention, query, memory, mask)
         case DotScore(), Softmax() if query.is_cuda and _is_structured(mask) and not dropping:
-            return flex.attend(attention, query, memory, mask)
+            apart = plain and columns.takes(query, memory, mask)
+            return (columns if apart else flex).attend(attention, query, memory, mask)
         case DotScore(), Softmax() if not fused.is_too_wide(query, memory):
             return fused.attend(attention, query, memory, mask)
         case Additive(), Softmax() if (
