@@ -40,9 +40,10 @@ test-slow: setup ## learning, long searches, many kills: minutes
 
 nightly: setup   ## everything, with the long settings
 	REGARD_LONG=1 $(BIN)/pytest -q -m "slow or not slow"
+	$(MAKE) test-gpu
 
 test-gpu: setup  ## the laws of the fast paths, on a GPU
-	$(BIN)/pytest -q -m gpu
+	$(BIN)/pytest -q -m gpu -o addopts="--import-mode=importlib --strict-markers"
 
 bench: setup     ## what any machine can measure; bench/README.md has the rest
 	$(BIN)/regard bench

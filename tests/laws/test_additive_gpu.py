@@ -7,7 +7,6 @@ import os
 from dataclasses import replace
 from importlib.util import find_spec
 
-import jaxtyping
 import pytest
 import torch
 
@@ -21,24 +20,12 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.gpu,
     pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs a GPU"),
-    pytest.mark.filterwarnings("ignore:overflow encountered in exp2"),  # the interpreter's numpy
-    pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS"),  # from the first way back
-    pytest.mark.filterwarnings("ignore:TensorFloat32"),  # the compiler recommends faster products
-    pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning"),  # from the compiler
 ]
 
 BATCH, HEADS = 3, 2
 SIZES = {"short": (13, 17), "long": (211, 223)} if DEVICE == "cuda" else {"short": (37, 71)}
 CLOSE = {torch.float32: 2e-5, torch.float16: 6e-3, torch.bfloat16: 5e-2}
 NAMES = ["none", "causal", "window", "padding", "padding&causal", "padding&window", "causal&window"]
-
-
-@pytest.fixture(autouse=True)
-def _unchecked_shapes():
-    """Programs of Triton are not Python, and a compiler cannot trace through shape checks."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def make_mask(name, keys):
@@ -86,8 +73,9 @@ def agree(attentions, inputs, mask, first=0):
     close = CLOSE[rough.score.value_weight.dtype]
     for one, usual, other in zip(found, plain, expected, strict=True):
         assert one.isfinite().all()
-        # Scores that are far apart magnify any rounding, the formula's own too.
-        away = max(close * max(1.0, other.abs().max().item()), 4 * _distance(usual, other))
+        # Scores that are far apart magnify any rounding, the formula's own too; and the exponentials that a
+        # tanh is made of are right to 21 bits, where torch's tanh is to 24.
+        away = max(close * max(1.0, other.abs().max().item()), 16 * _distance(usual, other))
         torch.testing.assert_close(one.double(), other, atol=away, rtol=0)
     return found
 

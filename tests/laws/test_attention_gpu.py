@@ -1,6 +1,5 @@
 """On a GPU, compiled FlexAttention and the fused kernels keep to the formula, gradients included."""
 
-import jaxtyping
 import pytest
 import torch
 
@@ -25,14 +24,6 @@ pytestmark = [
 
 BATCH, HEADS, LENGTH, WIDTH = 3, 2, 211, 16
 LENGTHS = [211, 100, 0]
-
-
-@pytest.fixture(autouse=True)
-def _unchecked_shapes():
-    """A compiler cannot trace through the shape checks that tests switch on."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def make_mask(name):

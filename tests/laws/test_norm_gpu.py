@@ -6,7 +6,6 @@ Without a GPU the same programs run by Triton's interpreter, where it is install
 import os
 from importlib.util import find_spec
 
-import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
@@ -39,12 +38,8 @@ if DEVICE == "cuda":
 
 
 @pytest.fixture(autouse=True)
-def _unchecked_shapes():
-    """Programs of Triton are not Python, and a compiler cannot trace through shape checks."""
+def _same_chance():
     torch.manual_seed(3)
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def draw(shape, dtype):

@@ -6,7 +6,6 @@ Without a GPU the same programs run by Triton's interpreter, where it is install
 import os
 from importlib.util import find_spec
 
-import jaxtyping
 import pytest
 import torch
 from torch.testing import assert_close
@@ -21,20 +20,11 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") 
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs CUDA"),
-    pytest.mark.filterwarnings("ignore:.* encountered in"),  # the interpreter's numpy
 ]
 
 CLOSE = {torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 3e-3}
 if DEVICE == "cpu":
     del CLOSE[torch.bfloat16]  # which the interpreter multiplies as whole numbers
-
-
-@pytest.fixture(autouse=True)
-def _unchecked_shapes():
-    """Programs of Triton are not Python."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def away(found: torch.Tensor, wanted: torch.Tensor) -> float:

@@ -16,7 +16,6 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") 
 
 pytestmark = [
     # The thread of the backward pass has not met the GPU yet when its first product comes.
-    pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS"),
     pytest.mark.gpu,
     pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs a GPU"),
 ]

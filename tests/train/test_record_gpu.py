@@ -27,7 +27,6 @@ from tests.train.kit import Ears, changed, tiny
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA"),
-    pytest.mark.filterwarnings("default"),  # the compiler recommends faster products
 ]
 
 DEVICE = torch.device("cuda", 0)

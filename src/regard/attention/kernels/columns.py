@@ -28,7 +28,7 @@ from regard.attention.score import DotScore
 if TYPE_CHECKING:
     from regard.attention.attention import Attention
 
-LEAST = 2048  # positions: for fewer, two launches cost more than all pairs
+LEAST = 1024  # positions: for fewer, two launches cost more than all pairs
 
 
 def takes(query: Tensor, memory: Memory, mask: Mask | None) -> bool:
