@@ -4,7 +4,7 @@
 
 A kernel cannot be faster than memory moves what it must read and write once; the rate of a plain copy is
 measured in the same run. Parts may fail alone. `--tune` tries other block sizes; the best belong into
-`norm_triton`, `widen_triton` and `loss_triton`.
+`norm_triton`, `feedforward_triton` and `loss_triton`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from pathlib import Path
 from types import ModuleType
 
 import torch
-import torch.nn.functional as F
 
 from regard.attention import Packed, Segments
 from regard.attention.kernels import segments, sums_triton
-from regard.layers import norm_triton, widen, widen_triton
+from regard.layers import feedforward_triton, norm_triton
 from regard.measure import copy_rate
 from regard.tasks import loss_triton
 
@@ -88,17 +87,23 @@ def norms(width: int) -> Iterator[Part]:
 
 
 def bends(width: int) -> Iterator[Part]:
-    inner = 4 * width
-    pull, found = draw(PLACES, inner), draw(PLACES, inner).relu()
-    yield "bend back", 3 * 2 * pull.numel(), lambda: widen_triton.bent(pull, found)
-
-
-def products(width: int) -> Iterator[Part]:
-    inner, states = 4 * width, draw(PLACES, width)
-    weight, bias = draw(inner, width), draw(inner)
-    size = 2 * (states.numel() + weight.numel() + PLACES * inner)
-    yield "product, bias", size, lambda: F.linear(states, weight, bias)
-    yield "product, bias, bend", size, lambda: widen._widen(states, weight, bias)
+    inner, size = 4 * width, 2 * PLACES * 4 * width
+    states, weight = draw(PLACES, width), draw(width, inner)
+    pull, inside = draw(PLACES, inner), draw(PLACES, inner).relu()
+    apart = 2 * states.numel() + 4 * size
+    yield "bend back", 3 * size, lambda: feedforward_triton.bent(pull, inside)
+    yield (
+        "product, then bend back",
+        apart,
+        lambda: feedforward_triton.bent(states @ weight, inside),
+    )
+    if feedforward_triton.takes(states, inside):
+        together = 2 * states.numel() + 2 * size
+        yield (
+            "product that bends back",
+            together,
+            lambda: feedforward_triton.product(states, weight, inside),
+        )
 
 
 def sums(width: int) -> Iterator[Part]:
@@ -143,7 +148,7 @@ CHOICES: list[tuple[Callable[[int], Iterator[Part]], ModuleType, dict[str, tuple
         norm_triton,
         {"BACK_TILE": (1024, 2048, 4096), "STAGES": (1, 2, 3), "PROGRAMS": (12, 16, 20)},
     ),
-    (bends, widen_triton, {"ROWS": (8, 16), "COLUMNS": (512,), "GROUPS": (264, 528)}),
+    (bends, feedforward_triton, {"ROWS": (8, 16), "COLUMNS": (512,), "GROUPS": (264, 528)}),
     (losses, loss_triton, {"BLOCK": (4096, 8192, 16_384), "WARP_COLUMNS": (512,)}),
 ]  # fmt: skip
 
@@ -196,7 +201,7 @@ def main() -> None:
         if given.tune:
             tune(report, width)
             continue
-        for parts in (norms, bends, products, attentions, sums):
+        for parts in (norms, bends, attentions, sums):
             report.measure(parts(width), width=width)
     if not given.tune:
         report.measure(losses(), symbols=SYMBOLS)

@@ -49,6 +49,7 @@ from regard.train.world import World
 
 PAD, BEGIN = 0, 1
 COMPILE: dict = {}  # what `--compile` adds for ours
+OPTIONS = {"tuned": "coordinate_descent_tuning", "combined": "combo_kernels"}
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -395,15 +396,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument(
         "--compile",
-        choices=["tuned"],
-        help="ours: try more block sizes",
+        choices=list(OPTIONS),
+        help="ours: try more block sizes, or make one kernel of small ones",
     )
     parser.add_argument(
         "--unrecorded", action="store_true", help="ours: launch each kernel from Python"
     )
     given = parser.parse_args()
-    if given.compile == "tuned":
-        COMPILE["options"] = {"coordinate_descent_tuning": True}
+    if given.compile:
+        COMPILE["options"] = {OPTIONS[given.compile]: True}
     shorten_messages()
     texts = {"full": full_rows(given.full, 64, given.vocabulary)}
     if given.data:

@@ -24,7 +24,7 @@ LEARN = """
 import numpy as np
 import torch
 from regard.attention.kernels import segments
-from regard.layers import norm_op, widen
+from regard.layers import feedforward_op, norm_op
 from regard.models import ModelSettings, build
 from regard.tasks import Translate
 from regard.text import Codec, TextSettings
@@ -48,7 +48,7 @@ def gradients(ours, dropout):
     torch.manual_seed(2)
     model = build(ModelSettings.model_validate({"encoder": part, "reader": part}), task.sizes)
     model.to(device)
-    for module in (norm_op, widen, segments):
+    for module in (norm_op, feedforward_op, segments):
         module.takes = lambda *_: ours
     backend = "inductor" if device.type == "cuda" else "aot_eager"
     learn = lambda: task.loss(model, batch, 0.1)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attention import mapped
-from regard.layers import widen
+from regard.layers import feedforward_op
 
 Activation = Literal["relu", "gelu", "gelu-tanh", "swish", "swiglu"]
 States = Float[Tensor, "... width"]
@@ -56,8 +56,8 @@ class FeedForward(nn.Module):
 
     def forward(self, states: States, *, late: bool = False) -> States:
         """Each position on its own; `late` as in `mapped`."""
-        if self.activation == "relu" and widen.takes(states, self.widen):
-            inner = widen.widen(states, self.widen)
-        else:
-            inner = activate(self.widen(states), self.activation)
+        whole = self.activation == "relu" and not (self.training and self.dropout.p)
+        if whole and feedforward_op.takes(states, self.widen):
+            return feedforward_op.feedforward(states, self.widen, self.narrow, late=late)
+        inner = activate(self.widen(states), self.activation)
         return mapped(self.narrow, self.dropout(inner), late=late)
