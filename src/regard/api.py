@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from regard import box
 from regard.config import merge
 from regard.errors import UsageError, kind_of
+from regard.run.device import need_gpu
 from regard.run.predictor import Predictor
 from regard.run.resolve import place
 
@@ -51,7 +52,7 @@ def load(
     )
 
 
-def train(
+def train(  # noqa: PLR0913
     *files: Name,
     out: Name | None = None,
     preset: str | None = None,
@@ -61,15 +62,17 @@ def train(
     valid: Name | Sequence[Name] = (),
     task: str | None = None,
     settings: Mapping[str, Any] | None = None,
+    fast: bool = False,
     device: str = "auto",
     listener: Listener | None = None,
 ) -> Predictor:
     """Train on files (or on a toy), or go on with the run in `out`; the trained model.
 
     With `start_from`, begin with the vocabulary and weights of that run or model in the box.
-    `settings` are single ones by their path, `{"train.steps": 500}`, or a tree of them. Progress is shown
-    unless a `listener` hears it: `regard.train.Listener()` keeps silent. A stop asked for by a signal is
-    passed on when the run is safe on disk.
+    `settings` are single ones by their path, `{"train.steps": 500}`, or a tree of them. `fast` is for a GPU:
+    bfloat16, and packed, compiled steps where the model allows. Progress is shown unless a `listener` hears
+    it: `regard.train.Listener()` keeps silent. A stop asked for by a signal is passed on when the run is safe
+    on disk.
     """
     from regard.train import Listener
     from regard.train import train as train_run
@@ -86,6 +89,9 @@ def train(
         task=task,
         more=nested({} if settings is None else settings),
     )
+    if fast:
+        need_gpu(device, "fast=True")
+        resolved = resolved.fast()
     if listener is not None and not isinstance(listener, Listener):
         raise UsageError(
             f"{kind_of(listener)} cannot listen",

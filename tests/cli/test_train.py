@@ -4,6 +4,7 @@ import json
 import signal
 
 import pytest
+import torch
 
 from regard.run.folder import Run
 from regard.train import Outcome
@@ -183,3 +184,22 @@ def test_a_folder_that_cannot_be_made(tmp_path, tell):
     file = tmp_path / "file"
     file.write_text("in the way")
     assert tell("train", "-p", "demo", "-o", file / "run", *TINY)[0] == 5
+
+
+def test_fast_is_for_a_gpu(tmp_path, tell, monkeypatch):
+    folder = tmp_path / "run"
+    given = ("train", "--toy", "copy", "-o", folder, "--device", "cpu")
+    code, out, err = tell(*given, "--fast")
+    assert (code, out) == (2, "")
+    assert "this is for a GPU, and the work would be a CPU's\n  where: --fast\n" in err
+    assert not folder.exists()
+
+    asked = []
+    monkeypatch.setattr("regard.run.device.choose_device", lambda _: torch.device("cuda"))
+    monkeypatch.setattr(
+        "regard.train.train",
+        lambda _folder, settings, *_: asked.append(settings) or Outcome(2, "2 steps done", 2, 1.0),
+    )
+    assert "On this GPU --fast would train such a model several times as fast." in tell(*given)[2]
+    assert "--fast" not in tell(*given, "--fast")[2]
+    assert [settings.batch.packed for settings in asked] == [False, True]

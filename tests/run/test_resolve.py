@@ -2,10 +2,11 @@
 
 import pytest
 
+from regard.config import to_toml
 from regard.errors import MemoryLimitError, UsageError
 from regard.presets import names
 from regard.run.load import refuse_unbuildable
-from regard.run.resolve import resolve
+from regard.run.resolve import place, resolve
 
 
 def test_one_change_is_a_change_to_the_usual_model():
@@ -88,3 +89,32 @@ def test_a_group_without_its_kind_in_a_file(tmp_path):
         "model.encoder: its kind is missing",
         str(path),
     )
+
+
+def test_fast_is_what_a_gpu_does_best_unless_somebody_says_otherwise():
+    usual = resolve(toy="reverse")
+    found = usual.fast()
+    assert (found.batch.packed, found.train.compile) == (True, True)
+    assert found.train.precision == "bfloat16"
+    assert found.model_copy(update={"batch": usual.batch, "train": usual.train}) == usual
+    kept = resolve(toy="reverse", changes=["train.compile=false", "train.precision=float32"]).fast()
+    assert (kept.batch.packed, kept.train) == (True, usual.train)
+    kept = resolve(toy="reverse", changes=["batch.packed=false"]).fast()
+    assert (kept.batch.packed, kept.train.compile) == (False, False)
+
+
+@pytest.mark.parametrize(
+    "told", [{"name": "bahdanau2015"}, {"toy": "stories"}], ids=["recurrent", "no pairs"]
+)
+def test_fast_packs_nothing_that_cannot_be_packed(told):
+    found = resolve(**told).fast()
+    assert not found.can_pack
+    assert (found.batch.packed, found.train.compile) == (False, False)
+    assert found.train.precision == "bfloat16"
+
+
+def test_a_run_that_goes_on_keeps_what_it_decided(tmp_path):
+    written = resolve(toy="reverse")
+    path = tmp_path / "config.toml"
+    path.write_text(to_toml(written))
+    assert place([tmp_path], None)[1].fast() == written

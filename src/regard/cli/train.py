@@ -61,6 +61,13 @@ def train(
         list[str] | None,
         typer.Option(metavar="KEY", help="Go on although this setting changed: `train.rate`."),
     ] = None,
+    fast: Annotated[
+        bool,
+        typer.Option(
+            "--fast",
+            help="For a GPU: bfloat16, and for Transformers that translate packed, compiled steps.",
+        ),
+    ] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> int:
@@ -71,8 +78,10 @@ def train(
     - `regard train train.en train.de`
     - `regard train --toy reverse --preset bahdanau2015` needs no data at all
     - `regard train mine.tsv --start-from translator` teaches a model in the box your words
+    - `regard train train.en train.de -p vaswani2017-base --fast` makes the most of a GPU
     """
     output.speak_json(as_json)
+    from regard.run.device import choose_device, need_gpu
     from regard.run.resolve import place
     from regard.show.progress import JsonProgress, TrainingProgress
     from regard.train import train as run_training
@@ -89,6 +98,12 @@ def train(
         task=task,
         changes=changes,
     )
+    if fast:
+        need_gpu(device, "fast=True")
+        settings = settings.fast()
+    slow = settings.can_pack and not settings.train.compile
+    if slow and choose_device(device).type == "cuda" and not (folder / "config.toml").exists():
+        output.say("On this GPU --fast would train such a model several times as fast.")
     with nullcontext(JsonProgress()) if as_json else TrainingProgress() as listener:
         outcome = run_training(folder, settings, listener, device, allow_change or ())
     if os.environ.get("RANK", "0") == "0":  # of many processes the first one speaks

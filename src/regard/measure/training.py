@@ -18,6 +18,10 @@ from regard.train.optimise import make_optimiser
 
 BATCHES = 3
 PEER = "nn.Transformer"
+LAUNCHED = (
+    " Every kernel here is launched from Python, which is most of the time; `regard train --fast` "
+    "records whole steps instead, which bench/train.py measures."
+)
 
 
 def training(scene: Scene, rate: float) -> Iterator[Table]:
@@ -44,7 +48,7 @@ def training(scene: Scene, rate: float) -> Iterator[Table]:
         rows,
         f"Ragged rows, {padding:.0%} of the target places padding, which does not count as tokens. "
         "The floor counts the products of weights with real tokens (6 operations a weight and token), not "
-        "those of attention with itself.",
+        "those of attention with itself." + (LAUNCHED if scene.device.type == "cuda" else ""),
     )
 
 

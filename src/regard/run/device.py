@@ -36,6 +36,13 @@ def choose_device(name: str = "auto", local: int = 0) -> torch.device:
     return device
 
 
+def need_gpu(name: str, where: str) -> None:
+    """Refuse what is made for a GPU where none would be used."""
+    if choose_device(name).type != "cuda":
+        what = "this is for a GPU, and the work would be a CPU's"
+        raise UsageError(what, where, "leave it out, or ask `regard doctor` why there is no GPU")
+
+
 def free_memory(device: torch.device) -> int | None:
     """Bytes that can still be had there, or None where the system does not tell."""
     if device.type == "cuda":
