@@ -110,13 +110,14 @@ def _axes(spans, place) -> Iterator[str]:
 def _guides(spans, place) -> Iterator[str]:
     """What the slopes 1 and 2 look like, from the lower left corner."""
     (first, last), (low, high) = spans
-    for slope, name in ((1, "slope n"), (2, "slope n²")):
+    for slope, name, along in ((1, "slope n", 0.12), (2, "slope n²", 0.8)):
         reach = min(last - first, (high - low - 0.15) * math.log2(10) / slope)
         start, end = (2**first, 1.4 * 10.0**low), (2 ** (first + reach), 0.0)
         end = end[0], start[1] * 2 ** (slope * reach) / 1.4
         (x1, y1), (x2, y2) = place(*start), place(*end)
         yield f'<line class="guide" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
-        yield f'<text class="small" x="{x2 - 6:.1f}" y="{y2 + 14:.1f}" text-anchor="end">{name}</text>'
+        x, y = x1 + along * (x2 - x1), y1 + along * (y2 - y1)
+        yield f'<text class="small" x="{x + 6:.1f}" y="{y + 14:.1f}">{name}</text>'
 
 
 def _line(curve: Curve, colour: str, label: float, place) -> Iterator[str]:
@@ -139,8 +140,10 @@ def _line(curve: Curve, colour: str, label: float, place) -> Iterator[str]:
 
 
 def _crossing_marks(curves: Sequence[Curve], place) -> Iterator[str]:
+    """A ring where two curves cross, and a thread from it down to where its length is written."""
     named = {curve.name: curve for curve in curves}
-    for cheaper, dearer, where in crossings(curves):
+    floor = HEIGHT - BOTTOM - 10
+    for cheaper, dearer, where in sorted(crossings(curves), key=lambda found: -found[2]):
         if curves[0].name not in (cheaper, dearer):
             continue  # the picture asks when it pays to leave the first curve; the rest is printed
         points = named[cheaper].points
@@ -152,7 +155,13 @@ def _crossing_marks(curves: Sequence[Curve], place) -> Iterator[str]:
         x, y = place(where, before[1] * (after[1] / before[1]) ** share)
         tip = f"{cheaper} cheaper than {dearer} from {where:,.0f}"
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7" fill="none" stroke="#8c959f" stroke-width="1.5"/>'
-        yield f'<text class="small" x="{x:.1f}" y="{y - 11:.1f}" text-anchor="middle">{escape(tip)}</text>'
+        yield f'<line class="guide" x1="{x:.1f}" x2="{x:.1f}" y1="{y + 7:.1f}" y2="{floor:.1f}"/>'
+        aside = (-6, "end") if x > WIDTH / 2 else (6, "start")
+        yield (
+            f'<text class="small" x="{x + aside[0]:.1f}" y="{floor:.1f}" '
+            f'text-anchor="{aside[1]}">{escape(tip)}</text>'
+        )
+        floor -= 18
 
 
 def _apart(heights: Sequence[float], least: float = 34.0) -> list[float]:
