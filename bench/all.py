@@ -51,7 +51,7 @@ def parts(given: argparse.Namespace) -> list[Part]:
     train, decode = ("train.py", *text, "--only"), ("decode.py", *test)
     first = tuple((*train, case, "--steps", "1") for case in cases)
     return [
-        Part("train", (*train, *cases), 330, (*train, "nothing"), first),
+        Part("train", (*train, *cases, "--steps", "100"), 330, (*train, "nothing"), first),
         Part("decode", decode, 150, warm=((*decode, "--theirs"),)),
         Part("kernels", ("kernels.py",), 60),
         Part("additive", ("additive.py",), 90),

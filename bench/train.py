@@ -376,6 +376,39 @@ def peer(kind, size: Size, pairs, places: int, steps: int) -> dict:
     return clocked(step, steps, shapes)
 
 
+def shuffled(pairs) -> tuple[list[np.ndarray], list[np.ndarray], int]:
+    """Those of at most 256 tokens a side, in any order."""
+    source, target, symbols = pairs
+    order = np.random.default_rng(1).permutation(len(source))
+    fits = [n for n in order if max(len(source[n]), len(target[n])) <= 256]
+    return [source[n] for n in fits], [target[n] for n in fits], symbols
+
+
+def measure(who: str, size: Size, pairs, full: bool, given: argparse.Namespace) -> dict:
+    if who in PEERS:
+        return peer(PEERS[who], size, pairs, given.places, given.steps)
+    longest, counts = 64 if full else 256, (given.places, given.steps)
+    return ours(size, pairs, *counts, longest, given.profile, not given.unrecorded)
+
+
+def row(name: str, found: dict) -> dict:
+    """What a reader wants to know of one case."""
+    one, (who, size, text) = found["cases"][name], name.rsplit("-", 2)
+    mine = found["cases"].get(f"ours-{size}-{text}", {}).get("tokens_a_second")
+    return {
+        "case": name,
+        "tokens/s": round(one["tokens_a_second"]),
+        "of the floor": Share(one["operations_a_second"] / found["floor"]),
+        "ours is": Ratio(mine / one["tokens_a_second"]) if mine and who != "ours" else None,
+        "step": Seconds(one["step"]),
+        "host": Seconds(one["host"]) if "host" in one else None,
+        "memory": Bytes(one["memory"]),
+        "first step": Seconds(one["first_step"]),
+        "empty": Share(one["waste"]) if "waste" in one else None,
+        "recorded": {True: "yes", False: "no"}.get(one.get("recorded")),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -442,39 +475,6 @@ def main() -> None:
             "tokens/s are real target tokens; the floor is the rate of the product",
         )
     )
-
-
-def shuffled(pairs) -> tuple[list[np.ndarray], list[np.ndarray], int]:
-    """Those of at most 256 tokens a side, in any order."""
-    source, target, symbols = pairs
-    order = np.random.default_rng(1).permutation(len(source))
-    fits = [n for n in order if max(len(source[n]), len(target[n])) <= 256]
-    return [source[n] for n in fits], [target[n] for n in fits], symbols
-
-
-def measure(who: str, size: Size, pairs, full: bool, given: argparse.Namespace) -> dict:
-    if who in PEERS:
-        return peer(PEERS[who], size, pairs, given.places, given.steps)
-    longest, counts = 64 if full else 256, (given.places, given.steps)
-    return ours(size, pairs, *counts, longest, given.profile, not given.unrecorded)
-
-
-def row(name: str, found: dict) -> dict:
-    """What a reader wants to know of one case."""
-    one, (who, size, text) = found["cases"][name], name.rsplit("-", 2)
-    mine = found["cases"].get(f"ours-{size}-{text}", {}).get("tokens_a_second")
-    return {
-        "case": name,
-        "tokens/s": round(one["tokens_a_second"]),
-        "of the floor": Share(one["operations_a_second"] / found["floor"]),
-        "ours is": Ratio(mine / one["tokens_a_second"]) if mine and who != "ours" else None,
-        "step": Seconds(one["step"]),
-        "host": Seconds(one["host"]) if "host" in one else None,
-        "memory": Bytes(one["memory"]),
-        "first step": Seconds(one["first_step"]),
-        "empty": Share(one["waste"]) if "waste" in one else None,
-        "recorded": {True: "yes", False: "no"}.get(one.get("recorded")),
-    }
 
 
 if __name__ == "__main__":
