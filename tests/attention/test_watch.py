@@ -1,3 +1,4 @@
+import jaxtyping
 import pytest
 import torch
 from torch import nn
@@ -128,3 +129,10 @@ def test_a_model_without_attention_has_nothing_to_see():
 
 def test_refusals_are_value_errors():
     assert issubclass(UsageError, ValueError)
+
+
+@pytest.mark.parametrize("thing", [3, None, [nn.Linear(2, 2)]], ids=["number", "nothing", "list"])
+def test_what_is_no_model_cannot_be_watched(thing, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as for whoever types it
+    with pytest.raises(UsageError, match="cannot be watched"), watch(thing):
+        pass

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attention.attention import Aligned, Attention
-from regard.errors import UsageError
+from regard.errors import UsageError, kind_of
 
 Edit = Callable[[str, Aligned], Tensor | None]
 
@@ -52,6 +52,12 @@ def watch(model: nn.Module, edit: Edit | None = None) -> Iterator[Seen]:
 
     `edit(path, aligned)` may return weights to use instead of the model's own: a what-if.
     """
+    if not isinstance(model, nn.Module):
+        raise UsageError(
+            f"{kind_of(model)} cannot be watched",
+            where="watch(model)",
+            remedy="give a model: of `regard.load(...)` that is `.model`",
+        )
     sites = {path: m for path, m in model.named_modules() if isinstance(m, Attention)}
     if any(site.watcher is not None for site in sites.values()):
         raise UsageError(
