@@ -1,9 +1,14 @@
 """Settings files that are too large, too deep or too wrong are refused in a few words."""
 
+import re
+import tomllib
+
 import pytest
 
-from regard.config import LARGEST, Settings, overlay, parse, read_toml
+from regard.config import LARGEST, Settings, overlay, parse, read_toml, to_toml
 from regard.errors import UsageError, nearest
+from regard.run.resolve import resolve
+from regard.run.settings import RunSettings
 
 
 class Small(Settings):
@@ -107,3 +112,13 @@ def test_a_value_without_end_is_cut():
     with pytest.raises(UsageError) as caught:
         parse(Small, {"width": "x" * 10_000})
     assert len(caught.value.what) < 400
+
+
+def test_settings_explain_themselves_and_are_read_back():
+    settings = resolve(name="vaswani2017-tiny")
+    text = to_toml(settings, explained=True)
+    assert parse(RunSettings, tomllib.loads(text)) == settings
+    assert "# Weights that are judged and kept: as they are, their moving average" in text
+    assert "(none | ema | last)" in text
+    assert re.search(r"^# patience = +# Stop after so many evaluations", text, re.M)
+    assert "#" not in to_toml(settings)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -18,6 +18,7 @@ S = TypeVar("S", bound="Settings")
 LARGEST = 1 << 20  # bytes of a settings file
 LARGEST_BITS = 64  # of a whole number
 MOST_FAULTS = 8  # told at once
+WIDEST_ROW = 34  # after which a meaning stands in no column
 _WANTED = {
     "int": "a whole number",
     "float": "a number",
@@ -33,7 +34,11 @@ class Settings(BaseModel):
     """A frozen group of settings: values that print themselves, compare, and refuse unknown keys."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", protected_namespaces=(), allow_inf_nan=False
+        frozen=True,
+        extra="forbid",
+        protected_namespaces=(),
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
     )
 
 
@@ -106,11 +111,26 @@ def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def to_toml(settings: Settings) -> str:
-    """Settings as TOML text that `parse` reads back to an equal value."""
+def to_toml(settings: Settings, *, explained: bool = False) -> str:
+    """Settings as TOML text that `parse` reads back to an equal value; `explained`, with what each means."""
     lines: list[str] = []
-    _write_table(settings.model_dump(mode="json"), (), lines)
+    _write_table(settings.model_dump(mode="json"), (), lines, settings if explained else None)
     return "\n".join(lines).strip() + "\n"
+
+
+def meaning(group: type[Settings], name: str) -> str:
+    """What a setting is for, and what it may be where that is a choice."""
+    field = group.model_fields[name]
+    words = (field.description or "").removesuffix(".")
+    choices = _choices(field.annotation)
+    return f"{words} ({' | '.join(choices)})" if len(choices) > 1 else words
+
+
+def _choices(annotation: Any) -> list[str]:
+    """The words of a Literal, alone or among others."""
+    if get_origin(annotation) is Literal:
+        return [str(choice) for choice in get_args(annotation)]
+    return [choice for part in get_args(annotation) for choice in _choices(part)]
 
 
 def _value(text: str) -> Any:
@@ -120,16 +140,30 @@ def _value(text: str) -> Any:
         return text
 
 
-def _write_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
+def _write_table(
+    table: Mapping[str, Any], path: tuple[str, ...], lines: list[str], told: Settings | None
+) -> None:
     groups = {key: value for key, value in table.items() if isinstance(value, dict)}
     plain = {key: value for key, value in table.items() if key not in groups}
     if path and (plain or not groups):
         lines += ["", f"[{'.'.join(_key(part) for part in path)}]"]
-    lines += [
-        f"{_key(key)} = {_literal(value)}" for key, value in plain.items() if value is not None
-    ]
+    rows = {
+        key: f"{_key(key)} = {_literal(value)}" for key, value in plain.items() if value is not None
+    }
+    lines += rows.values() if told is None else _explained(plain, rows, type(told))
     for key, value in groups.items():
-        _write_table(value, (*path, key), lines)
+        below = getattr(told, key, None)
+        _write_table(value, (*path, key), lines, below if isinstance(below, Settings) else None)
+
+
+def _explained(
+    names: Iterable[str], rows: Mapping[str, str], group: type[Settings]
+) -> Iterator[str]:
+    """Each row with its meaning behind it, in one column; what is not set is there, too, as a comment."""
+    column = min(WIDEST_ROW, max((len(row) for row in rows.values()), default=0))
+    for name in names:
+        row, note = rows.get(name, f"# {_key(name)} ="), meaning(group, name)
+        yield f"{row:<{column}}  # {note}" if note else row
 
 
 def _key(key: str) -> str:

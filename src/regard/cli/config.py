@@ -23,7 +23,7 @@ def config(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
 ) -> None:
-    """List the presets, or show every setting of one.
+    """List the presets, or show every setting of one, and what it means.
 
     What a preset, a file and --set come to, ready to be saved and edited:
 
@@ -49,4 +49,4 @@ def config(
     if as_json:
         output.answer(settings.model_dump(mode="json"))
     else:
-        print(to_toml(settings), end="")
+        print(to_toml(settings, explained=True), end="")

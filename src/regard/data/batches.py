@@ -34,11 +34,17 @@ class BatchSettings(Settings):
     """
 
     tokens: int = Field(default=4096, ge=1)
+    """The most places of a batch, on the longer side."""
     max_length: int = Field(default=256, ge=1)
+    """Longer rows are left out."""
     sentences: int | None = Field(default=None, ge=1)
+    """The most rows of a batch."""
     buckets: int = Field(default=64, ge=1, le=1024)
+    """The most shapes of batches."""
     window: int = Field(default=262_144, ge=1)
+    """Rows that are shuffled and batched at a time."""
     packed: bool = False
+    """Rows lie end to end: one shape, almost no padding; for Transformers that translate."""
 
     @field_validator("max_length")
     @classmethod

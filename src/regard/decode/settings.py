@@ -15,16 +15,27 @@ class DecodeSettings(Settings):
     """Beam search by default; `beam = 1` is greedy; `sample` draws instead of choosing."""
 
     beam: PositiveInt = 4
+    """Hypotheses followed at a time; 1 is greedy."""
     top_beams: PositiveInt = 1
+    """Answers given."""
     penalty: Penalty = "gnmt"
+    """What a hypothesis is divided by: nothing, its length, or (5 + length) / 6."""
     alpha: float = Field(default=0.6, ge=0)
+    """The power of the length by which sums of log-probabilities are divided."""
     min_length: NonNegativeInt = 0
+    """The fewest symbols of an answer."""
     max_length: PositiveInt = 256
+    """The most."""
     sample: bool = False
+    """Draw instead of choosing."""
     temperature: PositiveFloat = 1.0
+    """Of drawing: lower is bolder about what is likely."""
     top_k: NonNegativeInt = 0
+    """Draw from so many of the likeliest; 0 is all."""
     top_p: float = Field(default=1.0, gt=0, le=1)
+    """Draw from the likeliest that make up this share."""
     seed: int = 1
+    """Of drawing."""
 
     @model_validator(mode="after")
     def _consistent(self) -> DecodeSettings:

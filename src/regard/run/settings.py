@@ -28,59 +28,103 @@ class DataSettings(Settings):
     """What to learn from: a built-in toy, or files. Without `valid`, some training examples are held out."""
 
     toy: str | None = None
+    """Learn a built-in toy instead of files."""
     train: tuple[str, ...] = ()
+    """Files to learn from."""
     valid: tuple[str, ...] = ()
+    """Files to validate on; without them some examples are held out."""
     test: tuple[str, ...] = ()
-    examples: PositiveInt | None = None  # learn from at most so many
+    """Files for a last score, never learned from."""
+    examples: PositiveInt | None = None
+    """Learn from at most so many."""
     on_bad_utf8: Literal["stop", "skip"] = "stop"
+    """What to do at a line that is not UTF-8."""
 
 
 class TrainSettings(Settings):
     """How to learn. `accumulate` counts global batches a step, whatever the number of machines."""
 
     steps: PositiveInt = 10_000
+    """The most steps."""
     epochs: PositiveInt | None = None
+    """The most passes through the data."""
     rate: PositiveFloat = 1e-3
+    """The highest learning rate; of noam, a factor."""
     schedule: Literal["inverse-sqrt", "noam", "cosine", "constant"] = "inverse-sqrt"
+    """How the rate falls after the warm-up."""
     warmup: NonNegativeInt = 400
+    """Steps in which the rate rises."""
     betas: tuple[Share, Share] = (0.9, 0.98)
+    """How slowly AdamW's two moments forget."""
     epsilon: PositiveFloat = 1e-9
+    """Added to what AdamW divides by."""
     decay: NonNegativeFloat = 0.0
+    """How much weights shrink a step, times the rate."""
     smoothing: Share = 0.1
-    agreement: NonNegativeFloat = 0.0  # of two passes (R-Drop); 5 for small corpora
+    """Share of the probability given to all other symbols."""
+    agreement: NonNegativeFloat = 0.0
+    """How strongly two passes must agree (R-Drop); 5 helps small corpora."""
     clip: PositiveFloat = 1.0
+    """The longest a gradient may be."""
     accumulate: PositiveInt = 1
+    """Batches a step, whatever the number of processes."""
     precision: Literal["float32", "bfloat16"] = "float32"
+    """Of products; bfloat16 is for a GPU."""
     compile: bool = False
-    record: bool = True  # packed and compiled, or recurrent steps on one GPU: each a CUDA graph
+    """Let torch compile the step; pays with batch.packed on a GPU."""
+    record: bool = True
+    """On one GPU take packed, compiled steps and recurrent ones each as one CUDA graph."""
     deterministic: bool = False
+    """The same bits again, and slower; on a CPU they are anyway."""
     distribute: Literal["ddp", "fsdp"] = "ddp"
+    """Over several processes: copies of the model, or shards of it."""
     average: Literal["none", "ema", "last"] = "none"
+    """Weights that are judged and kept: as they are, their moving average, or the mean of the last."""
     ema_decay: Share = 0.999
+    """How slowly the moving average forgets."""
     average_last: PositiveInt = 5
+    """Checkpoints in the mean of the last."""
     evaluate_every: PositiveInt = 500
+    """Steps between evaluations."""
     evaluate_examples: NonNegativeInt = 100
+    """Held-out examples answered and scored each time; 0 for the loss alone."""
     checkpoint_every: PositiveInt = 500
+    """Steps between checkpoints; what a kill can cost."""
     log_every: PositiveInt = 20
+    """Steps between two lines of the record."""
     keep: PositiveInt = 3
-    patience: PositiveInt | None = None  # evaluations without a better one
+    """Checkpoints kept."""
+    patience: PositiveInt | None = None
+    """Stop after so many evaluations without a better one."""
     best_by: Literal["loss", "score"] = "loss"
+    """What makes a model the best."""
     on_spike: Literal["log", "rewind"] = "log"
+    """When the loss jumps: tell it, or go back to the last checkpoint's weights."""
     workers: NonNegativeInt = 2
+    """Threads that prepare batches; with 0 training waits for each."""
 
 
 class RunSettings(Settings):
     """A run from raw files to a model that answers."""
 
     task: TaskName = "translate"
+    """What is learned."""
     seed: NonNegativeInt = 1
-    start: str | None = None  # a run, or a model in the box: whose vocabulary and weights it takes
+    """Of all chance."""
+    start: str | None = None
+    """A run, or a model in the box: whose vocabulary and weights it takes."""
     data: DataSettings = DataSettings()
+    """What to learn from."""
     text: TextSettings = TextSettings()
+    """How text becomes symbols."""
     model: ModelSettings
+    """What it is made of."""
     batch: BatchSettings = BatchSettings()
+    """How examples are put together."""
     train: TrainSettings = TrainSettings()
+    """How it learns."""
     decode: DecodeSettings = DecodeSettings()
+    """How it answers."""
 
     @model_validator(mode="after")
     def _packs(self) -> RunSettings:

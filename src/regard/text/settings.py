@@ -24,13 +24,20 @@ class TextSettings(Settings):
     """
 
     kind: Kind = "bpe"
-    vocabulary: int = Field(default=8000, ge=5, le=MOST_PIECES)  # an upper bound, specials included
-    shared: bool = True  # one vocabulary for source and target
+    """How text is cut."""
+    vocabulary: int = Field(default=8000, ge=5, le=MOST_PIECES)
+    """The most pieces, specials included."""
+    shared: bool = True
+    """One vocabulary for source and target."""
     lowercase: bool = False
-    min_count: int = Field(default=1, ge=1)  # rarer words and letters get no piece of their own
-    lines: int | None = Field(default=None, ge=1)  # so many, the first, are enough to learn from
+    """Before it is cut."""
+    min_count: int = Field(default=1, ge=1)
+    """Rarer words and letters get no piece of their own."""
+    lines: int | None = Field(default=None, ge=1)
+    """So many, the first, are enough to learn it from."""
     # Pieces that are whole wherever they are typed, such as `>>de<<`; nothing else becomes one.
     symbols: tuple[str, ...] = ()
+    """Pieces that are whole wherever they are typed, such as >>de<<."""
 
     @field_validator("symbols")
     @classmethod
