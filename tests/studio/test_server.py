@@ -286,7 +286,7 @@ def test_drained_under_load_nothing_is_dropped(runs, tmp_path, moment):
             thread.start()
         while not found:
             time.sleep(0.01)
-        time.sleep(moment * 0.37)
+        time.sleep(0.2 + moment * 0.37)
         asked_to_stop.append(time.monotonic())
         code = one.stop(seconds=30)
         for thread in threads:
