@@ -3,8 +3,8 @@
     python bench/kernels.py [--out kernels.json] [--tune]
 
 A kernel cannot be faster than memory moves what it must read and write once; the rate of a plain copy is
-measured in the same run. Parts may fail alone. `--tune` tries other block sizes; the best belong into
-`norm_triton`, `feedforward_triton` and `loss_triton`.
+measured in the same run. A product needs arithmetic besides, and stays farther above it. Parts may fail alone.
+`--tune` tries other block sizes; the best belong into `norm_triton`, `feedforward_triton` and `loss_triton`.
 """
 
 from __future__ import annotations

@@ -200,6 +200,6 @@ def test_fast_is_for_a_gpu(tmp_path, tell, monkeypatch):
         "regard.train.train",
         lambda _folder, settings, *_: asked.append(settings) or Outcome(2, "2 steps done", 2, 1.0),
     )
-    assert "On this GPU --fast would train such a model several times as fast." in tell(*given)[2]
+    assert "For such a model --fast makes more of this GPU" in tell(*given)[2]
     assert "--fast" not in tell(*given, "--fast")[2]
     assert [settings.batch.packed for settings in asked] == [False, True]

@@ -19,11 +19,7 @@ from regard.attention.kernels.sums_triton import add_up
 ROWS, COLUMNS = 8, 512  # of a tile
 GROUPS = 512  # of rows, each with a sum of its own: enough programs for every multiprocessor
 WARPS = 4
-TILE, STEP, STAGES = (
-    128,
-    64,
-    3,
-)  # of a product: two programs a multiprocessor, one works while one writes
+TILE, STEP, STAGES = 128, 64, 3  # of a product: small enough for two programs a multiprocessor
 TOGETHER = 8  # tiles of rows that share the weights they read
 HOPPER = 9
 
