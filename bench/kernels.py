@@ -3,7 +3,7 @@
     python bench/kernels.py [--out kernels.json] [--tune]
 
 A kernel cannot be faster than memory moves what it must read and write once; the rate of a plain copy is
-measured in the same run. A product needs arithmetic besides, and stays farther above it. Parts may fail alone.
+measured in the same run. A product needs arithmetic besides, and stays farther above. Parts may fail alone.
 `--tune` tries other block sizes; the best belong into `norm_triton`, `feedforward_triton` and `loss_triton`.
 """
 

@@ -21,6 +21,7 @@ from regard.worked import (
     painted_masks,
     parameter_count,
     position_periods,
+    position_table,
     render,
     rnn_step,
     six_steps,
@@ -199,6 +200,15 @@ WRONG = {
     "index must be in 0..49; it is 50": lambda: position_periods(index=50),
     "order must name each of the 5 words once, from 0; it is [0, 0, 1, 2, 3]": lambda: word_order(
         order=(0, 0, 1, 2, 3)
+    ),
+    "waves of base 5e-324 are shorter or longer than numbers can say": lambda: position_table(
+        base=5e-324
+    ),
+    "waves of base 1e-200 are shorter or longer than numbers can say": lambda: position_table(
+        width=1, base=1e-200
+    ),
+    "waves of base 1e+308 are shorter or longer than numbers can say": lambda: position_table(
+        width=1, base=1e308
     ),
     "length must be in 0..6; it is 7": lambda: painted_masks(length=7),
     "painted must be 6 rows of 6 numbers; it is 6 x 5": lambda: painted_masks(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from regard.attention import Learned, sinusoid
 from regard.attention.position import period
+from regard.errors import UsageError
 from regard.worked.example import Slip, Step, Worked
 from regard.worked.given import Number, numbered, plain, positive, seeded
 
@@ -31,7 +32,13 @@ SLIPS = (
 
 def wave(position: Number, dimension: int, width: int, base: float) -> float:
     """One cell at any position, whole or not: a sine at an even dimension, a cosine at an odd one."""
-    angle = 2 * math.pi * position / period(dimension // 2, width, base)
+    try:
+        angle = 2 * math.pi * position / period(dimension // 2, width, base)
+    except ArithmeticError:
+        angle = math.inf
+    if not math.isfinite(angle):
+        what = f"waves of base {base} are shorter or longer than numbers can say"
+        raise UsageError(what, "base", "take one between 1 and 1,000,000")
     return math.cos(angle) if dimension % 2 else math.sin(angle)
 
 
