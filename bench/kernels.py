@@ -4,7 +4,7 @@
 
 A kernel cannot be faster than memory moves what it must read and write once; the rate of a plain copy is
 measured in the same run. A product needs arithmetic besides, and stays farther above. Parts may fail alone.
-`--tune` tries other block sizes; the best belong into `norm_triton`, `feedforward_triton` and `loss_triton`.
+`--tune` tries other block sizes; the best belong into the module that they are of.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import json
 import statistics
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
 import torch
 
-from regard.attention import Packed, Segments
-from regard.attention.kernels import segments, sums_triton
+from regard.attention.kernels import segments, segments_triton, sums_triton
 from regard.layers import feedforward_triton, norm_triton
 from regard.measure import copy_rate
 from regard.tasks import loss_triton
@@ -113,23 +113,32 @@ def sums(width: int) -> Iterator[Part]:
 
 
 def attentions(width: int) -> Iterator[Part]:
-    heads = width // 64
-    row = Segments.of(torch.full((PLACES // LENGTH,), LENGTH, device="cuda"))
-    packing, joined = Packed(row, row), draw(1, PLACES, 3 * width)
-    pull, size = draw(PLACES, heads, 64), 2 * PLACES * width
-    starts, given = packing.queries.starts, (LENGTH, heads, True, 0.125)
-    context, sums = segments._within(joined, None, starts, *given)
-    yield "attention", 4 * size, lambda: segments._within(joined, None, starts, *given)
-    yield (
-        "attention back",
-        7 * size,
-        lambda: segments._gradient_within(pull, joined, context, sums, starts, False, *given),
-    )
-    yield (
-        "attention back, with bias",
-        7 * size,
-        lambda: segments._gradient_within(pull, joined, context, sums, starts, True, *given),
-    )
+    starts = torch.arange(0, PLACES + 1, LENGTH, dtype=torch.int32, device="cuda")
+    yield from attended("attention", width, starts, LENGTH)
+
+
+def ragged(width: int) -> Iterator[Part]:
+    """Sentences as long as those of real text, and room for a quarter more of them."""
+    drawn = torch.empty(PLACES, device="cuda").log_normal_(2.74, 0.657)
+    starts = drawn.ceil().clamp(2, 256).cumsum(0).int()
+    starts = starts[starts <= PLACES]
+    room = starts[-1:].expand(len(starts) // 4)
+    yield from attended("ragged attention", width, torch.cat([starts[:1] * 0, starts, room]), 256)
+
+
+def attended(name: str, width: int, starts: torch.Tensor, longest: int) -> Iterator[Part]:
+    heads, size = width // 64, 2 * PLACES * width
+    joined, pull = draw(1, PLACES, 3 * width), draw(PLACES, heads, 64)
+    for causal in (True, False):
+        given = longest, heads, causal, 0.125
+        called = name if causal else f"{name}, both ways"
+        context, sums = segments._within(joined, None, starts, *given)
+        kept = pull, joined, context, sums, starts
+        yield called, 4 * size, partial(segments._within, joined, None, starts, *given)
+        back = partial(segments._gradient_within, *kept, False, *given)
+        yield f"{called} back", 7 * size, back
+        with_bias = partial(segments._gradient_within, *kept, True, *given)
+        yield f"{called} back, with bias", 7 * size, with_bias
 
 
 def losses(_width: int = 0) -> Iterator[Part]:
@@ -142,13 +151,18 @@ def losses(_width: int = 0) -> Iterator[Part]:
     )
 
 
-CHOICES: list[tuple[Callable[[int], Iterator[Part]], ModuleType, dict[str, tuple[int, ...]]]] = [
+CHOICES: list[tuple[Callable[[int], Iterator[Part]], ModuleType, dict[str, tuple[object, ...]]]] = [
     (
         norms,
         norm_triton,
         {"BACK_TILE": (1024, 2048, 4096), "STAGES": (1, 2, 3), "PROGRAMS": (12, 16, 20)},
     ),
     (bends, feedforward_triton, {"ROWS": (8, 16), "COLUMNS": (512,), "GROUPS": (264, 528)}),
+    (
+        ragged,
+        segments_triton,
+        {"EACH": (4, 8, 16, 32), "ENOUGH": (512, 1024, 2048)},
+    ),
     (losses, loss_triton, {"BLOCK": (4096, 8192, 16_384), "WARP_COLUMNS": (512,)}),
 ]  # fmt: skip
 
@@ -201,7 +215,7 @@ def main() -> None:
         if given.tune:
             tune(report, width)
             continue
-        for parts in (norms, bends, attentions, sums):
+        for parts in (norms, bends, attentions, ragged, sums):
             report.measure(parts(width), width=width)
     if not given.tune:
         report.measure(losses(), symbols=SYMBOLS)

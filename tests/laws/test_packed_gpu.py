@@ -42,6 +42,16 @@ LAYOUTS = {
 }
 
 
+@pytest.fixture(params=["apart", "shared"])
+def share(request, monkeypatch):
+    """A program for each sequence that might be long, and for each of its tiles; or few for all of them."""
+    from regard.attention.kernels import segments_triton
+
+    if request.param == "shared":
+        for name, number in {"EACH": 4, "ENOUGH": 1, "PARTS": 2}.items():
+            monkeypatch.setattr(segments_triton, name, number)
+
+
 # Wide heads in float32 take a compiler minutes, and nobody trains so on a GPU.
 KINDS = [(16, torch.float32), (16, torch.float16)]
 if DEVICE == "cuda":
@@ -51,6 +61,7 @@ if DEVICE == "cuda":
 @pytest.mark.parametrize(("width", "dtype"), KINDS)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("layout", list(LAYOUTS))
+@pytest.mark.usefixtures("share")
 def test_packed_attention(width, dtype, causal, layout):
     torch.manual_seed(width)
     queries, keys = (torch.tensor(lengths, device=DEVICE) for lengths in LAYOUTS[layout][:2])
@@ -79,14 +90,15 @@ def test_packed_attention(width, dtype, causal, layout):
 
 @pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.usefixtures("share")
 def test_side_by_side_is_apart(monkeypatch, causal, gated):
     """Gradients of queries, keys and values in one tensor are those of three."""
     torch.manual_seed(3)
     heads = Heads(12, 3, Attention(ScaledDot(), Softmax()), key_width=16).to(DEVICE)
     heads.gate = torch.tensor([0.5, 2.0, 0.0], device=DEVICE) if gated else None
-    row = Segments.of(torch.tensor([3, 0, 41, 1], device=DEVICE), 53)
+    row = Segments.of(torch.tensor([3, 0, 41, 1, 197, 2, 37], device=DEVICE), 293)
     mask = Causal() & Packed(row, row) if causal else Packed(row, row)
-    states = torch.randn(1, 53, 12, device=DEVICE, requires_grad=True)
+    states = torch.randn(1, 293, 12, device=DEVICE, requires_grad=True)
     monkeypatch.setattr(segments, "takes", lambda *_: True)
     seen, ways = [], segments.attend_within
     monkeypatch.setattr(segments, "attend_within", lambda *given: seen.append(1) or ways(*given))

@@ -239,8 +239,9 @@ def _gradient_within(
     from regard.attention.kernels import segments_triton, sums_triton
 
     found = torch.empty_like(joined, memory_format=torch.contiguous_format)
-    sums = log_sums.new_empty(len(starts) - 1, joined.shape[-1]) if has_bias else None
     query, key, value = _thirds(joined, heads)
+    rows = segments_triton.rows_of_sums(query, starts, longest)
+    sums = log_sums.new_empty(rows, joined.shape[-1]) if has_bias else None
     segments_triton.backward(
         gradient.contiguous(), query, key, value, context, log_sums, starts, starts, longest, causal,
         scale, into=_thirds(found, heads), of_bias=sums,

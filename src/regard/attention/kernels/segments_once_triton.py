@@ -36,7 +36,7 @@ def put(base, place, stride, count, values, WIDTH: tl.constexpr):
 @triton.jit
 @no_type_check
 def put_sums(base, row, query_sum, value_sum, WIDTH: tl.constexpr):
-    """What one sequence adds to the gradients of the biases of queries, keys and values.
+    """What one program adds to the gradients of the biases of queries, keys and values.
 
     A bias of the keys adds the same to all scores of a query, and softmax does not see it. Weights add up to
     one, so that values pass on all that pulls at the context.
@@ -45,6 +45,15 @@ def put_sums(base, row, query_sum, value_sum, WIDTH: tl.constexpr):
     tl.store(base + columns, query_sum)
     tl.store(base + row + columns, tl.zeros([WIDTH], tl.float32))
     tl.store(base + 2 * row + columns, value_sum)
+
+
+@triton.jit
+@no_type_check
+def add_sums(base, row, query_sum, value_sum, WIDTH: tl.constexpr):
+    """The same once more, where nobody else adds anything: kept in memory, as loops have no room for it."""
+    columns = tl.arange(0, WIDTH)
+    tl.atomic_add(base + columns, query_sum, sem="relaxed")
+    tl.atomic_add(base + 2 * row + columns, value_sum, sem="relaxed")
 
 
 @triton.jit
@@ -88,6 +97,7 @@ def backward(
     gradient_place, query_place, key_place, value_place, of_query_place, of_key_place,
     of_value_place, scale,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, BIAS: tl.constexpr,
+    ALONE: tl.constexpr,
 ):  # fmt: skip
     """All three gradients of one head of one sequence, and of what was added to all its places."""
     place = tl.arange(0, BLOCK)
@@ -106,7 +116,9 @@ def backward(
     moves = (weights * (moved - mean[:, None]) * scale).to(asked.dtype)
     query_moves = tl.dot(moves, told, input_precision="ieee")
     put(of_query, place, of_query_place, queries, query_moves, WIDTH)
-    if BIAS:
+    if BIAS and ALONE:
         put_sums(of_bias, gradient_place, tl.sum(query_moves, 0), value_sum, WIDTH)
+    elif BIAS:
+        add_sums(of_bias, gradient_place, tl.sum(query_moves, 0), value_sum, WIDTH)
     key_moves = tl.dot(tl.trans(moves), asked, input_precision="ieee")
     put(of_key, place, of_key_place, keys, key_moves, WIDTH)

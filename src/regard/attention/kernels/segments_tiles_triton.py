@@ -1,4 +1,7 @@
-"""Packed attention over a sequence of any length, tile by tile."""
+"""Packed attention over a sequence of any length, tile by tile.
+
+Its tiles are shared out: a program works on tile `part`, and on every `parts`-th after it.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,18 @@ from typing import no_type_check
 import triton
 import triton.language as tl
 
-from regard.attention.kernels.segments_once_triton import put, put_sums, scores_of, tile
+from regard.attention.kernels.segments_once_triton import add_sums, put, scores_of, tile
 
 
 @triton.jit
 @no_type_check
 def forward(
-    query, key, value, context, log_sums, queries, keys,
+    query, key, value, context, log_sums, queries, keys, part, parts,
     query_place, key_place, value_place, context_place, scale,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """One head of one sequence, from where it begins."""
-    for start in range(0, queries, BLOCK):
+    """Some queries of one head of one sequence, which is given from where it begins."""
+    for start in range(part * BLOCK, queries, parts * BLOCK):
         rows = start + tl.arange(0, BLOCK)
         asked = tile(query, rows, query_place, queries, WIDTH)
         highest = tl.full([BLOCK], float("-inf"), tl.float32)
@@ -66,12 +69,12 @@ def _pull(
 @no_type_check
 def backward(
     gradient, query, key, value, context, log_sums, of_query, of_key, of_value, of_bias, queries, keys,
-    gradient_place, query_place, key_place, value_place, of_query_place, of_key_place,
+    part, parts, gradient_place, query_place, key_place, value_place, of_query_place, of_key_place,
     of_value_place, scale,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, BIAS: tl.constexpr,
 ):  # fmt: skip
-    """All three gradients of one head of one sequence: keys and values first, then queries."""
-    for key_start in range(0, keys, BLOCK):
+    """Gradients of some keys and values of one head of one sequence, then of some queries."""
+    for key_start in range(part * BLOCK, keys, parts * BLOCK):
         columns = key_start + tl.arange(0, BLOCK)
         told = tile(key, columns, key_place, keys, WIDTH)
         values = tile(value, columns, value_place, keys, WIDTH)
@@ -95,9 +98,7 @@ def backward(
             key_moves += tl.dot(tl.trans(moves), asked, input_precision="ieee")
         put(of_key, columns, of_key_place, keys, key_moves, WIDTH)
         put(of_value, columns, of_value_place, keys, value_moves, WIDTH)
-    query_sum = tl.zeros([WIDTH], tl.float32)
-    value_sum = tl.zeros([WIDTH], tl.float32)
-    for start in range(0, queries, BLOCK):
+    for start in range(part * BLOCK, queries, parts * BLOCK):
         rows = start + tl.arange(0, BLOCK)
         asked = tile(query, rows, query_place, queries, WIDTH)
         pulled = tile(gradient, rows, gradient_place, queries, WIDTH)
@@ -117,7 +118,5 @@ def backward(
             query_moves += tl.dot(moves, told, input_precision="ieee")
         put(of_query, rows, of_query_place, queries, query_moves, WIDTH)
         if BIAS:
-            query_sum += tl.sum(query_moves, 0)
-            value_sum += tl.sum(pulled.to(tl.float32), 0)
-    if BIAS:
-        put_sums(of_bias, gradient_place, query_sum, value_sum, WIDTH)
+            value_sum = tl.sum(pulled.to(tl.float32), 0)
+            add_sums(of_bias, gradient_place, tl.sum(query_moves, 0), value_sum, WIDTH)

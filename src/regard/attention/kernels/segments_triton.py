@@ -1,8 +1,14 @@
-"""The Triton side of `segments`: imported only where there is a GPU to run it."""
+"""The Triton side of `segments`: imported only where there is a GPU to run it.
+
+Sequences of a packed row are dealt with by length: those that fit into a small tile, those that fit into a
+large one, and longer ones tile by tile. Each kind is a kernel of its own that passes over the others: in one
+for all, registers of the longest would crowd out the shortest, and everything would wait for the last.
+"""
 
 from __future__ import annotations
 
-from typing import no_type_check
+from dataclasses import dataclass
+from typing import Any, no_type_check
 
 import torch
 import triton
@@ -14,16 +20,38 @@ from regard.attention.kernels import segments_tiles_triton as tiles
 
 WARPS = {32: 2, 64: 4}
 LONG = 48  # places a sequence, from where a large tile is fuller than two small ones
-# What a program whose sequence fits into a tile needs, forward and back; longer ones make do with it.
-FORWARD_REGISTERS = {32: 96, 64: 128}
-REGISTERS = {32: 128, 64: 168}
+EACH = 16  # sequences that a program goes through in search of rare ones, at most
+ENOUGH = 1024  # programs, from where on each goes through several
+PARTS = 16  # programs among which the tiles of one sequence are shared, at most
+# What a thread may have where it would take more, so that nine small programs share a multiprocessor, or
+# three large ones, or four on the way forward.
+ONCE_BACK = {(32, False): 112, (32, True): 112, (64, True): 168}  # by side of a tile, causal or not
+TILES, TILES_BACK = 128, 168
 
 
 @triton.jit
 @no_type_check
-def _clear(base, first, places, stride, BLOCK: tl.constexpr, WIDTH: tl.constexpr):
+def _bounds(query_starts, key_starts, segment, segments):
+    """Where a sequence begins on both sides, and how many places it has there; 0 behind the last one."""
+    real = segment < segments
+    first = tl.load(query_starts + segment, mask=real, other=0)
+    after = tl.load(query_starts + segment + 1, mask=real, other=0)
+    key_first = tl.load(key_starts + segment, mask=real, other=0)
+    key_after = tl.load(key_starts + segment + 1, mask=real, other=0)
+    return first, key_first, after - first, key_after - key_first
+
+
+@triton.jit
+@no_type_check
+def _at(base, head, head_stride, place, place_stride):
+    return base + head * head_stride + place.to(tl.int64) * place_stride
+
+
+@triton.jit
+@no_type_check
+def _clear(base, starts, segments, places, stride, BLOCK: tl.constexpr, WIDTH: tl.constexpr):
     """Zeros behind the last sequence: what is not there must not be NaN either."""
-    for start in range(first, places, BLOCK):
+    for start in range(tl.load(starts + segments), places, BLOCK):
         place = start + tl.arange(0, BLOCK)
         nothing = tl.zeros([BLOCK, WIDTH], tl.float32)
         once.put(base, place, stride, places, nothing, WIDTH)
@@ -31,97 +59,200 @@ def _clear(base, first, places, stride, BLOCK: tl.constexpr, WIDTH: tl.constexpr
 
 @triton.jit
 @no_type_check
-def _forward(
-    query, key, value, context, log_sums, query_starts, key_starts,
-    query_head, query_place, key_head, key_place, value_head, value_place, places, scale,
-    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, SHORT: tl.constexpr,
-):  # fmt: skip
-    segment, head, heads = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
-    first, after = tl.load(query_starts + segment), tl.load(query_starts + segment + 1)
-    key_first, key_after = tl.load(key_starts + segment), tl.load(key_starts + segment + 1)
-    queries, keys = after - first, key_after - key_first
-    query += head * query_head + first.to(tl.int64) * query_place
-    key += head * key_head + key_first.to(tl.int64) * key_place
-    value += head * value_head + key_first.to(tl.int64) * value_place
-    row = heads * WIDTH
-    own = context + head * WIDTH + first.to(tl.int64) * row
-    sums = log_sums + head * places + first
-    if queries + keys > 0:
-        if SHORT or tl.maximum(queries, keys) <= BLOCK:
-            once.forward(
-                query, key, value, own, sums, queries, keys,
-                query_place, key_place, value_place, row, scale, CAUSAL, WIDTH, BLOCK,
-            )  # fmt: skip
-        else:
-            tiles.forward(
-                query, key, value, own, sums, queries, keys,
-                query_place, key_place, value_place, row, scale, CAUSAL, WIDTH, BLOCK,
-            )  # fmt: skip
-    if segment == tl.num_programs(0) - 1:
-        _clear(context + head * WIDTH, after, places, row, BLOCK, WIDTH)
+def _no_sums(base, row, WIDTH: tl.constexpr):
+    nothing = tl.zeros([WIDTH], tl.float32)
+    once.put_sums(base, row, nothing, nothing, WIDTH)
+    tl.debug_barrier()  # before anything is added
 
 
 @triton.jit
 @no_type_check
-def _backward(
+def _forward_once(
+    query, key, value, context, log_sums, query_starts, key_starts,
+    query_head, query_place, key_head, key_place, value_head, value_place, places, scale, segments,
+    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, LEAST: tl.constexpr,
+    EACH: tl.constexpr,
+):  # fmt: skip
+    """Sequences of more than `LEAST` places that fit into a tile."""
+    head, row = tl.program_id(1), tl.num_programs(1) * WIDTH
+    for turn in tl.range(EACH, disable_licm=True):
+        segment = tl.program_id(0) * EACH + turn
+        first, key_first, queries, keys = _bounds(query_starts, key_starts, segment, segments)
+        longer = tl.maximum(queries, keys)
+        if (longer > LEAST) & (longer <= BLOCK):
+            once.forward(
+                _at(query, head, query_head, first, query_place),
+                _at(key, head, key_head, key_first, key_place),
+                _at(value, head, value_head, key_first, value_place),
+                _at(context, head, WIDTH, first, row),
+                log_sums + head * places + first,
+                queries, keys, query_place, key_place, value_place, row, scale, CAUSAL, WIDTH, BLOCK,
+            )  # fmt: skip
+    if (LEAST == 0) & (tl.program_id(0) == 0):
+        _clear(context + head * WIDTH, query_starts, segments, places, row, BLOCK, WIDTH)
+
+
+@triton.jit
+@no_type_check
+def _forward_tiles(
+    query, key, value, context, log_sums, query_starts, key_starts,
+    query_head, query_place, key_head, key_place, value_head, value_place, places, scale, segments,
+    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, EACH: tl.constexpr,
+):  # fmt: skip
+    """Sequences that are longer than a tile."""
+    head, row = tl.program_id(1), tl.num_programs(1) * WIDTH
+    part, parts = tl.program_id(2), tl.num_programs(2)
+    for turn in tl.range(EACH, disable_licm=True):
+        segment = tl.program_id(0) * EACH + turn
+        first, key_first, queries, keys = _bounds(query_starts, key_starts, segment, segments)
+        if tl.maximum(queries, keys) > tl.maximum(part, 1) * BLOCK:
+            tiles.forward(
+                _at(query, head, query_head, first, query_place),
+                _at(key, head, key_head, key_first, key_place),
+                _at(value, head, value_head, key_first, value_place),
+                _at(context, head, WIDTH, first, row),
+                log_sums + head * places + first,
+                queries, keys, part, parts, query_place, key_place, value_place, row, scale,
+                CAUSAL, WIDTH, BLOCK,
+            )  # fmt: skip
+
+
+@triton.jit
+@no_type_check
+def _backward_once(
+    gradient, query, key, value, context, log_sums,  # noqa: ARG001
+    of_query, of_key, of_value, of_bias,
+    query_starts, key_starts, query_head, query_place, key_head, key_place, value_head, value_place,
+    of_query_place, of_key_place, of_value_place, places, key_places, scale, segments,
+    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, LEAST: tl.constexpr,
+    EACH: tl.constexpr, BIAS: tl.constexpr,
+):  # fmt: skip
+    """Sequences of more than `LEAST` places that fit into a tile; these need no context."""
+    head, row = tl.program_id(1), tl.num_programs(1) * WIDTH
+    if BIAS:
+        of_bias = _at(of_bias, head, WIDTH, tl.program_id(0), 3 * row)
+        if EACH > 1:
+            _no_sums(of_bias, row, WIDTH)
+    for turn in tl.range(EACH, disable_licm=True):
+        segment = tl.program_id(0) * EACH + turn
+        first, key_first, queries, keys = _bounds(query_starts, key_starts, segment, segments)
+        longer = tl.maximum(queries, keys)
+        if (longer > LEAST) & (longer <= BLOCK):
+            once.backward(
+                _at(gradient, head, WIDTH, first, row),
+                _at(query, head, query_head, first, query_place),
+                _at(key, head, key_head, key_first, key_place),
+                _at(value, head, value_head, key_first, value_place),
+                log_sums + head * places + first,
+                _at(of_query, head, WIDTH, first, of_query_place),
+                _at(of_key, head, WIDTH, key_first, of_key_place),
+                _at(of_value, head, WIDTH, key_first, of_value_place),
+                of_bias, queries, keys, row, query_place, key_place, value_place,
+                of_query_place, of_key_place, of_value_place, scale, CAUSAL, WIDTH, BLOCK, BIAS, EACH == 1,
+            )  # fmt: skip
+        elif BIAS and EACH == 1:
+            _no_sums(of_bias, row, WIDTH)
+    if (LEAST == 0) & (tl.program_id(0) == 0):
+        _clear(
+            of_query + head * WIDTH, query_starts, segments, places, of_query_place, BLOCK, WIDTH
+        )
+        _clear(of_key + head * WIDTH, key_starts, segments, key_places, of_key_place, BLOCK, WIDTH)
+        _clear(
+            of_value + head * WIDTH, key_starts, segments, key_places, of_value_place, BLOCK, WIDTH
+        )
+
+
+@triton.jit
+@no_type_check
+def _backward_tiles(
     gradient, query, key, value, context, log_sums, of_query, of_key, of_value, of_bias,
     query_starts, key_starts, query_head, query_place, key_head, key_place, value_head, value_place,
-    of_query_place, of_key_place, of_value_place, places, key_places, scale,
-    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, SHORT: tl.constexpr,
+    of_query_place, of_key_place, of_value_place, places, key_places,  # noqa: ARG001
+    scale, segments,
+    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, EACH: tl.constexpr,
     BIAS: tl.constexpr,
 ):  # fmt: skip
-    segment, head, heads = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
-    first, after = tl.load(query_starts + segment), tl.load(query_starts + segment + 1)
-    key_first, key_after = tl.load(key_starts + segment), tl.load(key_starts + segment + 1)
-    queries, keys = after - first, key_after - key_first
-    query += head * query_head + first.to(tl.int64) * query_place
-    key += head * key_head + key_first.to(tl.int64) * key_place
-    value += head * value_head + key_first.to(tl.int64) * value_place
-    row = heads * WIDTH
-    own = head * WIDTH + first.to(tl.int64) * row
-    sums = log_sums + head * places + first
-    of_query += head * WIDTH
-    of_key += head * WIDTH
-    of_value += head * WIDTH
-    of_own_query = of_query + first.to(tl.int64) * of_query_place
-    of_own_key = of_key + key_first.to(tl.int64) * of_key_place
-    of_own_value = of_value + key_first.to(tl.int64) * of_value_place
+    """Sequences that are longer than a tile."""
+    head, row = tl.program_id(1), tl.num_programs(1) * WIDTH
+    part, parts = tl.program_id(2), tl.num_programs(2)
     if BIAS:
-        of_bias += segment.to(tl.int64) * 3 * row + head * WIDTH
-    if queries + keys > 0:
-        if SHORT or tl.maximum(queries, keys) <= BLOCK:
-            once.backward(
-                gradient + own, query, key, value, sums, of_own_query, of_own_key, of_own_value, of_bias,
-                queries, keys, row, query_place, key_place, value_place,
-                of_query_place, of_key_place, of_value_place, scale, CAUSAL, WIDTH, BLOCK, BIAS,
-            )  # fmt: skip
-        else:
+        of_bias = _at(of_bias, head, WIDTH, tl.program_id(0) * parts + part, 3 * row)
+        _no_sums(of_bias, row, WIDTH)
+    for turn in tl.range(EACH, disable_licm=True):
+        segment = tl.program_id(0) * EACH + turn
+        first, key_first, queries, keys = _bounds(query_starts, key_starts, segment, segments)
+        if tl.maximum(queries, keys) > tl.maximum(part, 1) * BLOCK:
             tiles.backward(
-                gradient + own, query, key, value, context + own, sums,
-                of_own_query, of_own_key, of_own_value, of_bias,
-                queries, keys, row, query_place, key_place, value_place,
+                _at(gradient, head, WIDTH, first, row),
+                _at(query, head, query_head, first, query_place),
+                _at(key, head, key_head, key_first, key_place),
+                _at(value, head, value_head, key_first, value_place),
+                _at(context, head, WIDTH, first, row),
+                log_sums + head * places + first,
+                _at(of_query, head, WIDTH, first, of_query_place),
+                _at(of_key, head, WIDTH, key_first, of_key_place),
+                _at(of_value, head, WIDTH, key_first, of_value_place),
+                of_bias, queries, keys, part, parts, row, query_place, key_place, value_place,
                 of_query_place, of_key_place, of_value_place, scale, CAUSAL, WIDTH, BLOCK, BIAS,
             )  # fmt: skip
-    elif BIAS:
-        nothing = tl.zeros([WIDTH], tl.float32)
-        once.put_sums(of_bias, row, nothing, nothing, WIDTH)
-    if segment == tl.num_programs(0) - 1:
-        _clear(of_query, after, places, of_query_place, BLOCK, WIDTH)
-        _clear(of_key, key_after, key_places, of_key_place, BLOCK, WIDTH)
-        _clear(of_value, key_after, key_places, of_value_place, BLOCK, WIDTH)
 
 
-def _block(query: Tensor, starts: Tensor) -> int:
-    """The side of a tile: what most sequences fill, and what fits on the chip."""
-    places, width = query.shape[2:]
-    is_long = places >= LONG * (len(starts) - 1)
-    return 64 if is_long and width * query.element_size() <= 256 else 32
+@dataclass(frozen=True)
+class Launch:
+    """One kernel, for sequences of more than `least` places; with `parts`, for such as fit into no tile.
+
+    `groups` programs a head and part go through `each` sequences; their sums begin in row `row`.
+    """
+
+    block: int
+    least: int
+    each: int
+    groups: int
+    parts: int = 0
+    row: int = 0
+
+    @property
+    def end(self) -> int:
+        """Behind the last row of sums: there is one for each program."""
+        return self.row + self.groups * max(1, self.parts)
+
+    def grid(self, heads: int) -> tuple[int, ...]:
+        """The programs of all heads."""
+        return (self.groups, heads, self.parts) if self.parts else (self.groups, heads)
+
+    def options(self, causal: bool, width: int, most: int | None) -> dict[str, Any]:
+        """What its kernel is compiled for; a thread has `most` registers."""
+        least = {} if self.parts else {"LEAST": self.least}
+        return {
+            "CAUSAL": causal, "WIDTH": width, "BLOCK": self.block, "EACH": self.each, **least,
+            "num_warps": WARPS[self.block], "num_stages": 1, "maxnreg": most,
+        }  # fmt: skip
 
 
-def _registers(query: Tensor, short: bool, most: int) -> int | None:
-    """A bound on what a thread may have, so that long sequences do not crowd out the short ones."""
-    is_small = query.shape[-1] * query.element_size() <= 128
-    return most if is_small and not short else None
+def launches(query: Tensor, starts: Tensor, longest: int) -> list[Launch]:
+    """Kernels for sequences of up to `longest` places.
+
+    Short ones are many, and each has a program. Of longer ones there are few, and programs for all that might
+    be long would cost more than looking for those that are.
+    """
+    _, heads, places, width = query.shape
+    segments = len(starts) - 1
+    large = 64 if width * query.element_size() <= 256 else 32  # what fits on the chip
+    small = large if places >= LONG * segments else 32
+    each = min(EACH, triton.next_power_of_2(max(1, segments * heads // ENOUGH)))
+    groups = triton.cdiv(segments, each)
+    found = [Launch(small, 0, 1, segments)]
+    if small < min(large, longest):
+        found.append(Launch(large, small, each, groups, row=found[-1].end))
+    if large < longest:
+        parts = min(PARTS, triton.cdiv(longest, large))
+        found.append(Launch(large, large, each, groups, parts, found[-1].end))
+    return found
+
+
+def _is_narrow(query: Tensor) -> bool:
+    """Whether registers were counted for heads like these."""
+    return query.element_size() == 2 and query.shape[-1] <= 64
 
 
 def _strides(*tensors: Tensor) -> tuple[int, ...]:
@@ -146,16 +277,16 @@ def forward(
     """Context (place, heads, width) and base-2 logs of the sums (heads, place)."""
     query, key, value = map(_together, (query, key, value))
     _, heads, places, width = query.shape
-    block = _block(query, query_starts)
-    short = longest <= block
     context = query.new_empty(places, heads, width)
     log_sums = query.new_empty(heads, places, dtype=torch.float32)
-    _forward[(len(query_starts) - 1, heads)](
-        query, key, value, context, log_sums, query_starts, key_starts,
-        *_strides(query, key, value), places, scale,
-        CAUSAL=causal, WIDTH=width, BLOCK=block, SHORT=short,
-        num_warps=WARPS[block], num_stages=1, maxnreg=_registers(query, short, FORWARD_REGISTERS[block]),
-    )  # fmt: skip
+    for launch in launches(query, query_starts, longest):
+        kernel = _forward_tiles if launch.parts else _forward_once
+        most = TILES if launch.parts and _is_narrow(query) else None
+        kernel[launch.grid(heads)](
+            query, key, value, context, log_sums, query_starts, key_starts,
+            *_strides(query, key, value), places, scale, len(query_starts) - 1,
+            **launch.options(causal, width, most),
+        )  # fmt: skip
     return context, log_sums
 
 
@@ -177,22 +308,29 @@ def backward(
     """Gradients of queries, keys and values, each (place, heads, width).
 
     `into` says where else to write them, each (1, heads, place, width), heads side by side. `of_bias`
-    (sequence, 3, heads * width) gets the sum of each over the places of a sequence.
+    (`rows_of_sums`, 3 * heads * width) gets what each program adds to the gradients of biases.
     """
     query, key, value = map(_together, (query, key, value))
     _, heads, places, width = query.shape
-    block = _block(query, query_starts)
-    short = longest <= block
     if into is None:
         of_query = query.new_empty(places, heads, width)
         of_key, of_value = (key.new_empty(key.shape[2], heads, width) for _ in range(2))
     else:
         of_query, of_key, of_value = (one[0].transpose(0, 1) for one in into)
     found = of_query, of_key, of_value
-    _backward[(len(query_starts) - 1, heads)](
-        gradient, query, key, value, context, log_sums, *found, of_bias, query_starts, key_starts,
-        *_strides(query, key, value), *(one.stride(0) for one in found), places, key.shape[2], scale,
-        CAUSAL=causal, WIDTH=width, BLOCK=block, SHORT=short, BIAS=of_bias is not None,
-        num_warps=WARPS[block], num_stages=1, maxnreg=_registers(query, short, REGISTERS[block]),
-    )  # fmt: skip
+    for launch in launches(query, query_starts, longest):
+        kernel = _backward_tiles if launch.parts else _backward_once
+        most = TILES_BACK if launch.parts else ONCE_BACK.get((launch.block, causal))
+        kernel[launch.grid(heads)](
+            gradient, query, key, value, context, log_sums, *found,
+            None if of_bias is None else of_bias[launch.row :], query_starts, key_starts,
+            *_strides(query, key, value), *(one.stride(0) for one in found), places, key.shape[2],
+            scale, len(query_starts) - 1, BIAS=of_bias is not None,
+            **launch.options(causal, width, most if _is_narrow(query) else None),
+        )  # fmt: skip
     return found
+
+
+def rows_of_sums(query: Tensor, starts: Tensor, longest: int) -> int:
+    """How many programs a head has on the way back, each of which leaves a row of sums."""
+    return launches(query, starts, longest)[-1].end
