@@ -52,21 +52,21 @@ def test_draining_lets_those_inside_finish_and_nobody_in(make, runs):
 
         def slow(name):
             begun.set()
-            gate.wait(20)
+            gate.wait(60)
             return original(name)
 
         studio.shelf.predictor, studio.shelf.loaded = slow, lambda name: None
         answers = []
         asking = threading.Thread(target=lambda: answers.append(ask(url)))
         asking.start()
-        assert begun.wait(10)
+        assert begun.wait(60)
         running.handle_exit(signal.SIGTERM, None)
         assert client.get(f"{url}/readyz").status_code == 503
         refused = client.post(f"{url}/api/trace", json={"run": "rnn", "text": "a"})
         assert refused.status_code == 503
         assert refused.json()["what"] == "the studio is stopping"
         gate.set()
-        asking.join(20)
+        asking.join(60)
         assert [answer.status_code for answer in answers] == [200]
 
 

@@ -220,14 +220,6 @@ class Launch:
         """The programs of all heads."""
         return (self.groups, heads, self.parts) if self.parts else (self.groups, heads)
 
-    def options(self, causal: bool, width: int, most: int | None) -> dict[str, Any]:
-        """What its kernel is compiled for; a thread has `most` registers."""
-        least = {} if self.parts else {"LEAST": self.least}
-        return {
-            "CAUSAL": causal, "WIDTH": width, "BLOCK": self.block, "EACH": self.each, **least,
-            "num_warps": WARPS[self.block], "num_stages": 1, "maxnreg": most,
-        }  # fmt: skip
-
 
 def launches(query: Tensor, starts: Tensor, longest: int) -> list[Launch]:
     """Kernels for sequences of up to `longest` places.
@@ -250,9 +242,22 @@ def launches(query: Tensor, starts: Tensor, longest: int) -> list[Launch]:
     return found
 
 
-def _is_narrow(query: Tensor) -> bool:
-    """Whether registers were counted for heads like these."""
-    return query.element_size() == 2 and query.shape[-1] <= 64
+def program(
+    launch: Launch, query: Tensor, causal: bool, back: bool
+) -> tuple[triton.JITFunction[Any], dict[str, Any]]:
+    """The kernel of a launch, forward or back, and what it is compiled for."""
+    once_or_tiles = (_backward_once, _backward_tiles) if back else (_forward_once, _forward_tiles)
+    kernel = once_or_tiles[launch.parts > 0]
+    if launch.parts:
+        most = TILES_BACK if back else TILES
+    else:
+        most = ONCE_BACK.get((launch.block, causal)) if back else None
+    is_counted = query.element_size() == 2 and query.shape[-1] <= 64  # registers, for such heads
+    least = {} if launch.parts else {"LEAST": launch.least}
+    return kernel, {
+        "CAUSAL": causal, "WIDTH": query.shape[-1], "BLOCK": launch.block, "EACH": launch.each, **least,
+        "num_warps": WARPS[launch.block], "num_stages": 1, "maxnreg": most if is_counted else None,
+    }  # fmt: skip
 
 
 def _strides(*tensors: Tensor) -> tuple[int, ...]:
@@ -280,12 +285,11 @@ def forward(
     context = query.new_empty(places, heads, width)
     log_sums = query.new_empty(heads, places, dtype=torch.float32)
     for launch in launches(query, query_starts, longest):
-        kernel = _forward_tiles if launch.parts else _forward_once
-        most = TILES if launch.parts and _is_narrow(query) else None
+        kernel, options = program(launch, query, causal, back=False)
         kernel[launch.grid(heads)](
             query, key, value, context, log_sums, query_starts, key_starts,
             *_strides(query, key, value), places, scale, len(query_starts) - 1,
-            **launch.options(causal, width, most),
+            **options,
         )  # fmt: skip
     return context, log_sums
 
@@ -319,14 +323,12 @@ def backward(
         of_query, of_key, of_value = (one[0].transpose(0, 1) for one in into)
     found = of_query, of_key, of_value
     for launch in launches(query, query_starts, longest):
-        kernel = _backward_tiles if launch.parts else _backward_once
-        most = TILES_BACK if launch.parts else ONCE_BACK.get((launch.block, causal))
+        kernel, options = program(launch, query, causal, back=True)
         kernel[launch.grid(heads)](
             gradient, query, key, value, context, log_sums, *found,
             None if of_bias is None else of_bias[launch.row :], query_starts, key_starts,
             *_strides(query, key, value), *(one.stride(0) for one in found), places, key.shape[2],
-            scale, len(query_starts) - 1, BIAS=of_bias is not None,
-            **launch.options(causal, width, most if _is_narrow(query) else None),
+            scale, len(query_starts) - 1, BIAS=of_bias is not None, **options,
         )  # fmt: skip
     return found
 
