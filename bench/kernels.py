@@ -21,7 +21,7 @@ from types import ModuleType
 
 import torch
 
-from regard.attention.kernels import segments, segments_triton, sums_triton
+from regard.attention.kernels import segments, segments_launch, sums_triton
 from regard.layers import feedforward_triton, norm_triton
 from regard.measure import copy_rate
 from regard.tasks import loss_triton
@@ -160,7 +160,7 @@ CHOICES: list[tuple[Callable[[int], Iterator[Part]], ModuleType, dict[str, tuple
     (bends, feedforward_triton, {"ROWS": (8, 16), "COLUMNS": (512,), "GROUPS": (264, 528)}),
     (
         ragged,
-        segments_triton,
+        segments_launch,
         {"EACH": (4, 8, 16, 32), "ENOUGH": (512, 1024, 2048)},
     ),
     (losses, loss_triton, {"BLOCK": (4096, 8192, 16_384), "WARP_COLUMNS": (512,)}),

@@ -21,7 +21,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from regard.attention.kernels import segments_triton
+from regard.attention.kernels import segments_launch
 from regard.measure import Bytes, Table
 
 HOPPER = GPUTarget("cuda", 90, 32)
@@ -90,15 +90,15 @@ def main() -> None:
     shape = 1, given.heads, given.places, given.width
     query = torch.empty(shape, dtype=torch.bfloat16, device="meta")
     rows = []
-    for launch in segments_triton.launches(
+    for launch in segments_launch.launches(
         query, torch.empty(given.sequences + 1, device="meta"), given.longest
     ):
         for causal in (False, True):
             for back in (False, True):
-                kernel, options = segments_triton.program(launch, query, causal, back)
+                kernel, options = segments_launch.program(launch, query, causal, back)
                 if back:
                     options["BIAS"] = True
-                name = f"{kernel.__name__.strip('_')}, {'causal' if causal else 'both ways'}"
+                name = f"{kernel.__name__}, {'causal' if causal else 'both ways'}"
                 rows.append(row(name, kernel, options))
     print(Table(f"Packed attention on Hopper, Triton {triton.__version__}", rows))
 

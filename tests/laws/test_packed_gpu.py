@@ -45,11 +45,11 @@ LAYOUTS = {
 @pytest.fixture(params=["apart", "shared"])
 def share(request, monkeypatch):
     """A program for each sequence that might be long, and for each of its tiles; or few for all of them."""
-    from regard.attention.kernels import segments_triton
+    from regard.attention.kernels import segments_launch
 
     if request.param == "shared":
         for name, number in {"EACH": 4, "ENOUGH": 1, "PARTS": 2}.items():
-            monkeypatch.setattr(segments_triton, name, number)
+            monkeypatch.setattr(segments_launch, name, number)
 
 
 # Wide heads in float32 take a compiler minutes, and nobody trains so on a GPU.

@@ -1,4 +1,4 @@
-"""Softmax attention inside each of many short sequences, one GPU program a sequence and head.
+"""Softmax attention inside each of many short sequences of a packed row, on a GPU.
 
 A sentence fits on the chip: its queries, keys and values are read once, and so are they for all three
 gradients. Kernels made for long rows would spend most of their time on places that are not there.
@@ -56,9 +56,9 @@ def _attend(
     scale: float,
 ) -> tuple[Tensor, Tensor]:
     """The context (place, heads, width), and the log of each query's sum of exponentials, in base 2."""
-    from regard.attention.kernels import segments_triton
+    from regard.attention.kernels import segments_launch
 
-    return segments_triton.forward(
+    return segments_launch.forward(
         query, key, value, query_starts, key_starts, longest, causal, scale
     )
 
@@ -101,9 +101,9 @@ def _gradients(  # noqa: PLR0913, PLR0917
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """What queries, keys and values should have been, each (place, heads, width)."""
-    from regard.attention.kernels import segments_triton
+    from regard.attention.kernels import segments_launch
 
-    return segments_triton.backward(
+    return segments_launch.backward(
         gradient, query, key, value, context, log_sums, query_starts, key_starts, longest, causal, scale,
     )  # fmt: skip
 
@@ -196,10 +196,10 @@ def _within(
     scale: float,
 ) -> tuple[Tensor, Tensor]:
     """The bias is already in; it is named as whose gradient is to be found."""
-    from regard.attention.kernels import segments_triton
+    from regard.attention.kernels import segments_launch
 
     query, key, value = _thirds(joined, heads)
-    return segments_triton.forward(query, key, value, starts, starts, longest, causal, scale)
+    return segments_launch.forward(query, key, value, starts, starts, longest, causal, scale)
 
 
 @_within.register_fake
@@ -236,13 +236,13 @@ def _gradient_within(
     scale: float,
 ) -> tuple[Tensor, Tensor]:
     """What all three should have been, side by side, and the bias (empty if there is none)."""
-    from regard.attention.kernels import segments_triton, sums_triton
+    from regard.attention.kernels import segments_launch, sums_triton
 
     found = torch.empty_like(joined, memory_format=torch.contiguous_format)
     query, key, value = _thirds(joined, heads)
-    rows = segments_triton.rows_of_sums(query, starts, longest)
+    rows = segments_launch.rows_of_sums(query, starts, longest)
     sums = log_sums.new_empty(rows, joined.shape[-1]) if has_bias else None
-    segments_triton.backward(
+    segments_launch.backward(
         gradient.contiguous(), query, key, value, context, log_sums, starts, starts, longest, causal,
         scale, into=_thirds(found, heads), of_bias=sums,
     )  # fmt: skip
