@@ -14,6 +14,7 @@ import argparse
 import re
 import subprocess
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import torch
@@ -21,7 +22,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from regard.attention.kernels import segments_launch
+from regard.attention.kernels import segments_launch, segments_triton
 from regard.measure import Bytes, Table
 
 HOPPER = GPUTarget("cuda", 90, 32)
@@ -93,13 +94,13 @@ def main() -> None:
     for launch in segments_launch.launches(
         query, torch.empty(given.sequences + 1, device="meta"), given.longest
     ):
-        for causal in (False, True):
-            for back in (False, True):
-                kernel, options = segments_launch.program(launch, query, causal, back)
-                if back:
-                    options["BIAS"] = True
-                name = f"{kernel.__name__}, {'causal' if causal else 'both ways'}"
-                rows.append(row(name, kernel, options))
+        for causal, back in product((False, True), repeat=2):
+            kernel = segments_triton.backward if back else segments_triton.forward
+            options = launch.options(query, causal, back) | ({"BIAS": True} if back else {})
+            kind = (
+                f"{'tiles' if launch.is_tiled else 'once'}, {'causal' if causal else 'both ways'}"
+            )
+            rows.append(row(f"{kernel.__name__}, {kind}", kernel, options))
     print(Table(f"Packed attention on Hopper, Triton {triton.__version__}", rows))
 
 

@@ -29,7 +29,7 @@ TILES, TILES_BACK = 128, 168
 
 @dataclass(frozen=True)
 class Launch:
-    """One kernel, for sequences of more than `least` places; with `parts`, for such as fit into no tile.
+    """One kernel, for sequences of more than `least` places; `parts` programs share the tiles of one.
 
     `groups` programs a head and part go through `each` sequences; their sums begin in row `row`.
     """
@@ -38,17 +38,32 @@ class Launch:
     least: int
     each: int
     groups: int
-    parts: int = 0
+    parts: int = 1
     row: int = 0
+
+    @property
+    def is_tiled(self) -> bool:
+        """Whether its sequences are longer than a tile."""
+        return self.least >= self.block
 
     @property
     def end(self) -> int:
         """Behind the last row of sums: there is one for each program."""
-        return self.row + self.groups * max(1, self.parts)
+        return self.row + self.groups * self.parts
 
-    def grid(self, heads: int) -> tuple[int, ...]:
-        """The programs of all heads."""
-        return (self.groups, heads, self.parts) if self.parts else (self.groups, heads)
+    def options(self, query: Tensor, causal: bool, back: bool) -> dict[str, Any]:
+        """What its kernel, forward or back, is compiled for."""
+        most: int | None = TILES_BACK if back else TILES
+        if not self.is_tiled:
+            most = ONCE_BACK.get((self.block, causal)) if back else None
+        is_counted = (
+            query.element_size() == 2 and query.shape[-1] <= 64
+        )  # registers, for such heads
+        return {
+            "CAUSAL": causal, "WIDTH": query.shape[-1], "BLOCK": self.block, "LEAST": self.least,
+            "EACH": self.each, "TILED": self.is_tiled,
+            "num_warps": WARPS[self.block], "num_stages": 1, "maxnreg": most if is_counted else None,
+        }  # fmt: skip
 
 
 def launches(query: Tensor, starts: Tensor, longest: int) -> list[Launch]:
@@ -70,25 +85,6 @@ def launches(query: Tensor, starts: Tensor, longest: int) -> list[Launch]:
         parts = min(PARTS, triton.cdiv(longest, large))
         found.append(Launch(large, large, each, groups, parts, found[-1].end))
     return found
-
-
-def program(
-    launch: Launch, query: Tensor, causal: bool, back: bool
-) -> tuple[triton.JITFunction[Any], dict[str, Any]]:
-    """The kernel of a launch, forward or back, and what it is compiled for."""
-    most: int | None
-    if launch.parts:
-        kernel = segments_triton.backward_tiles if back else segments_triton.forward_tiles
-        most = TILES_BACK if back else TILES
-    else:
-        kernel = segments_triton.backward_once if back else segments_triton.forward_once
-        most = ONCE_BACK.get((launch.block, causal)) if back else None
-    is_counted = query.element_size() == 2 and query.shape[-1] <= 64  # registers, for such heads
-    least = {} if launch.parts else {"LEAST": launch.least}
-    return kernel, {
-        "CAUSAL": causal, "WIDTH": query.shape[-1], "BLOCK": launch.block, "EACH": launch.each, **least,
-        "num_warps": WARPS[launch.block], "num_stages": 1, "maxnreg": most if is_counted else None,
-    }  # fmt: skip
 
 
 def _strides(*tensors: Tensor) -> tuple[int, ...]:
@@ -116,11 +112,10 @@ def forward(
     context = query.new_empty(places, heads, width)
     log_sums = query.new_empty(heads, places, dtype=torch.float32)
     for launch in launches(query, query_starts, longest):
-        kernel, options = program(launch, query, causal, back=False)
-        kernel[launch.grid(heads)](
+        segments_triton.forward[(launch.groups, heads, launch.parts)](
             query, key, value, context, log_sums, query_starts, key_starts,
             *_strides(query, key, value), places, scale, len(query_starts) - 1,
-            **options,
+            **launch.options(query, causal, back=False),
         )  # fmt: skip
     return context, log_sums
 
@@ -154,12 +149,12 @@ def backward(  # noqa: PLR0913, PLR0917
         of_query, of_key, of_value = (one[0].transpose(0, 1) for one in into)
     found = of_query, of_key, of_value
     for launch in launches(query, query_starts, longest):
-        kernel, options = program(launch, query, causal, back=True)
-        kernel[launch.grid(heads)](
+        segments_triton.backward[(launch.groups, heads, launch.parts)](
             gradient, query, key, value, context, log_sums, *found,
             None if of_bias is None else of_bias[launch.row :], query_starts, key_starts,
             *_strides(query, key, value), *(one.stride(0) for one in found), places, key.shape[2],
-            scale, len(query_starts) - 1, BIAS=of_bias is not None, **options,
+            scale, len(query_starts) - 1, BIAS=of_bias is not None,
+            **launch.options(query, causal, back=True),
         )  # fmt: skip
     return found
 

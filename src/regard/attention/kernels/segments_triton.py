@@ -1,6 +1,6 @@
-"""The kernels of `segments`: of sequences that fit into a tile, and of longer ones.
+"""The kernels of `segments`: for sequences that fit into a tile, or (`TILED`) for longer ones.
 
-A program goes through `EACH` sequences, and passes over those that are not of its kernel's kind.
+A program goes through `EACH` sequences, and passes over those that are not of its kind.
 """
 
 from __future__ import annotations
@@ -34,6 +34,13 @@ def _at(base, head, head_stride, place, place_stride):
 
 @triton.jit
 @no_type_check
+def _is_ours(longer, part, BLOCK: tl.constexpr, LEAST: tl.constexpr, TILED: tl.constexpr):
+    """Whether a sequence so long is for this kernel, and has a tile for this part of its programs."""
+    return (longer > tl.maximum(LEAST, part * BLOCK)) & (TILED | (longer <= BLOCK))
+
+
+@triton.jit
+@no_type_check
 def _clear(base, starts, segments, places, stride, BLOCK: tl.constexpr, WIDTH: tl.constexpr):
     """Zeros behind the last sequence: what is not there must not be NaN either."""
     for start in range(tl.load(starts + segments), places, BLOCK):
@@ -52,90 +59,83 @@ def _no_sums(base, row, WIDTH: tl.constexpr):
 
 @triton.jit
 @no_type_check
-def forward_once(
+def forward(
     query, key, value, context, log_sums, query_starts, key_starts,
     query_head, query_place, key_head, key_place, value_head, value_place, places, scale, segments,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, LEAST: tl.constexpr,
-    EACH: tl.constexpr,
+    EACH: tl.constexpr, TILED: tl.constexpr,
 ):  # fmt: skip
-    """Sequences of more than `LEAST` places that fit into a tile."""
+    """The context of sequences of more than `LEAST` places."""
     head, row = tl.program_id(1), tl.num_programs(1) * WIDTH
+    part, parts = tl.program_id(2), tl.num_programs(2)
     for turn in tl.range(EACH, disable_licm=True):
         segment = tl.program_id(0) * EACH + turn
         first, key_first, queries, keys = _bounds(query_starts, key_starts, segment, segments)
-        longer = tl.maximum(queries, keys)
-        if (longer > LEAST) & (longer <= BLOCK):
-            once.forward(
-                _at(query, head, query_head, first, query_place),
-                _at(key, head, key_head, key_first, key_place),
-                _at(value, head, value_head, key_first, value_place),
-                _at(context, head, WIDTH, first, row),
-                log_sums + head * places + first,
-                queries, keys, query_place, key_place, value_place, row, scale, CAUSAL, WIDTH, BLOCK,
-            )  # fmt: skip
+        if _is_ours(tl.maximum(queries, keys), part, BLOCK, LEAST, TILED):
+            asked = _at(query, head, query_head, first, query_place)
+            told = _at(key, head, key_head, key_first, key_place)
+            values = _at(value, head, value_head, key_first, value_place)
+            own = _at(context, head, WIDTH, first, row)
+            sums = log_sums + head * places + first
+            if TILED:
+                tiles.forward(
+                    asked, told, values, own, sums, queries, keys, part, parts,
+                    query_place, key_place, value_place, row, scale, CAUSAL, WIDTH, BLOCK,
+                )  # fmt: skip
+            else:
+                once.forward(
+                    asked, told, values, own, sums, queries, keys,
+                    query_place, key_place, value_place, row, scale, CAUSAL, WIDTH, BLOCK,
+                )  # fmt: skip
     if (LEAST == 0) & (tl.program_id(0) == 0):
         _clear(context + head * WIDTH, query_starts, segments, places, row, BLOCK, WIDTH)
 
 
 @triton.jit
 @no_type_check
-def forward_tiles(
-    query, key, value, context, log_sums, query_starts, key_starts,
-    query_head, query_place, key_head, key_place, value_head, value_place, places, scale, segments,
-    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, EACH: tl.constexpr,
-):  # fmt: skip
-    """Sequences that are longer than a tile."""
-    head, row = tl.program_id(1), tl.num_programs(1) * WIDTH
-    part, parts = tl.program_id(2), tl.num_programs(2)
-    for turn in tl.range(EACH, disable_licm=True):
-        segment = tl.program_id(0) * EACH + turn
-        first, key_first, queries, keys = _bounds(query_starts, key_starts, segment, segments)
-        if tl.maximum(queries, keys) > tl.maximum(part, 1) * BLOCK:
-            tiles.forward(
-                _at(query, head, query_head, first, query_place),
-                _at(key, head, key_head, key_first, key_place),
-                _at(value, head, value_head, key_first, value_place),
-                _at(context, head, WIDTH, first, row),
-                log_sums + head * places + first,
-                queries, keys, part, parts, query_place, key_place, value_place, row, scale,
-                CAUSAL, WIDTH, BLOCK,
-            )  # fmt: skip
-
-
-@triton.jit
-@no_type_check
-def backward_once(
-    gradient, query, key, value, context, log_sums,  # noqa: ARG001
-    of_query, of_key, of_value, of_bias,
+def backward(
+    gradient, query, key, value, context, log_sums, of_query, of_key, of_value, of_bias,
     query_starts, key_starts, query_head, query_place, key_head, key_place, value_head, value_place,
     of_query_place, of_key_place, of_value_place, places, key_places, scale, segments,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, LEAST: tl.constexpr,
-    EACH: tl.constexpr, BIAS: tl.constexpr,
+    EACH: tl.constexpr, TILED: tl.constexpr, BIAS: tl.constexpr,
 ):  # fmt: skip
-    """Sequences of more than `LEAST` places that fit into a tile; these need no context."""
+    """All three gradients of sequences of more than `LEAST` places, and a program's share of the biases'."""
     head, row = tl.program_id(1), tl.num_programs(1) * WIDTH
+    part, parts = tl.program_id(2), tl.num_programs(2)
+    ALONE: tl.constexpr = (
+        EACH == 1 and not TILED
+    )  # one sequence, and one tile: its sums are the program's
     if BIAS:
-        of_bias = _at(of_bias, head, WIDTH, tl.program_id(0), 3 * row)
-        if EACH > 1:
+        of_bias = _at(of_bias, head, WIDTH, tl.program_id(0) * parts + part, 3 * row)
+        if not ALONE:
             _no_sums(of_bias, row, WIDTH)
     for turn in tl.range(EACH, disable_licm=True):
         segment = tl.program_id(0) * EACH + turn
         first, key_first, queries, keys = _bounds(query_starts, key_starts, segment, segments)
-        longer = tl.maximum(queries, keys)
-        if (longer > LEAST) & (longer <= BLOCK):
-            once.backward(
-                _at(gradient, head, WIDTH, first, row),
-                _at(query, head, query_head, first, query_place),
-                _at(key, head, key_head, key_first, key_place),
-                _at(value, head, value_head, key_first, value_place),
-                log_sums + head * places + first,
-                _at(of_query, head, WIDTH, first, of_query_place),
-                _at(of_key, head, WIDTH, key_first, of_key_place),
-                _at(of_value, head, WIDTH, key_first, of_value_place),
-                of_bias, queries, keys, row, query_place, key_place, value_place,
-                of_query_place, of_key_place, of_value_place, scale, CAUSAL, WIDTH, BLOCK, BIAS, EACH == 1,
-            )  # fmt: skip
-        elif BIAS and EACH == 1:
+        if _is_ours(tl.maximum(queries, keys), part, BLOCK, LEAST, TILED):
+            pulled = _at(gradient, head, WIDTH, first, row)
+            asked = _at(query, head, query_head, first, query_place)
+            told = _at(key, head, key_head, key_first, key_place)
+            values = _at(value, head, value_head, key_first, value_place)
+            sums = log_sums + head * places + first
+            of_asked = _at(of_query, head, WIDTH, first, of_query_place)
+            of_told = _at(of_key, head, WIDTH, key_first, of_key_place)
+            of_values = _at(of_value, head, WIDTH, key_first, of_value_place)
+            if TILED:
+                read = _at(context, head, WIDTH, first, row)
+                tiles.backward(
+                    pulled, asked, told, values, read, sums, of_asked, of_told, of_values, of_bias,
+                    queries, keys, part, parts, row, query_place, key_place, value_place,
+                    of_query_place, of_key_place, of_value_place, scale, CAUSAL, WIDTH, BLOCK, BIAS,
+                )  # fmt: skip
+            else:
+                once.backward(
+                    pulled, asked, told, values, sums, of_asked, of_told, of_values, of_bias,
+                    queries, keys, row, query_place, key_place, value_place,
+                    of_query_place, of_key_place, of_value_place, scale, CAUSAL, WIDTH, BLOCK, BIAS, ALONE,
+                )  # fmt: skip
+        elif BIAS and ALONE:
             _no_sums(of_bias, row, WIDTH)
     if (LEAST == 0) & (tl.program_id(0) == 0):
         _clear(
@@ -145,38 +145,3 @@ def backward_once(
         _clear(
             of_value + head * WIDTH, key_starts, segments, key_places, of_value_place, BLOCK, WIDTH
         )
-
-
-@triton.jit
-@no_type_check
-def backward_tiles(
-    gradient, query, key, value, context, log_sums, of_query, of_key, of_value, of_bias,
-    query_starts, key_starts, query_head, query_place, key_head, key_place, value_head, value_place,
-    of_query_place, of_key_place, of_value_place, places, key_places,  # noqa: ARG001
-    scale, segments,
-    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, EACH: tl.constexpr,
-    BIAS: tl.constexpr,
-):  # fmt: skip
-    """Sequences that are longer than a tile."""
-    head, row = tl.program_id(1), tl.num_programs(1) * WIDTH
-    part, parts = tl.program_id(2), tl.num_programs(2)
-    if BIAS:
-        of_bias = _at(of_bias, head, WIDTH, tl.program_id(0) * parts + part, 3 * row)
-        _no_sums(of_bias, row, WIDTH)
-    for turn in tl.range(EACH, disable_licm=True):
-        segment = tl.program_id(0) * EACH + turn
-        first, key_first, queries, keys = _bounds(query_starts, key_starts, segment, segments)
-        if tl.maximum(queries, keys) > tl.maximum(part, 1) * BLOCK:
-            tiles.backward(
-                _at(gradient, head, WIDTH, first, row),
-                _at(query, head, query_head, first, query_place),
-                _at(key, head, key_head, key_first, key_place),
-                _at(value, head, value_head, key_first, value_place),
-                _at(context, head, WIDTH, first, row),
-                log_sums + head * places + first,
-                _at(of_query, head, WIDTH, first, of_query_place),
-                _at(of_key, head, WIDTH, key_first, of_key_place),
-                _at(of_value, head, WIDTH, key_first, of_value_place),
-                of_bias, queries, keys, part, parts, row, query_place, key_place, value_place,
-                of_query_place, of_key_place, of_value_place, scale, CAUSAL, WIDTH, BLOCK, BIAS,
-            )  # fmt: skip
