@@ -21,6 +21,7 @@ from types import ModuleType
 
 import torch
 
+from regard.attention import Segments
 from regard.attention.kernels import segments, segments_launch, sums_triton
 from regard.layers import feedforward_triton, norm_triton
 from regard.measure import copy_rate
@@ -113,28 +114,26 @@ def sums(width: int) -> Iterator[Part]:
 
 
 def attentions(width: int) -> Iterator[Part]:
-    starts = torch.arange(0, PLACES + 1, LENGTH, dtype=torch.int32, device="cuda")
-    yield from attended("attention", width, starts, LENGTH)
+    yield from attended("attention", width, torch.full((PLACES // LENGTH,), LENGTH))
 
 
 def ragged(width: int) -> Iterator[Part]:
-    """Sentences as long as those of real text, and room for a quarter more of them."""
-    drawn = torch.empty(PLACES, device="cuda").log_normal_(2.74, 0.657)
-    starts = drawn.ceil().clamp(2, 256).cumsum(0).int()
-    starts = starts[starts <= PLACES]
-    room = starts[-1:].expand(len(starts) // 4)
-    yield from attended("ragged attention", width, torch.cat([starts[:1] * 0, starts, room]), 256)
+    """Sentences as long as those of real text."""
+    drawn = torch.empty(PLACES).log_normal_(2.74, 0.657).ceil().clamp(2, 256).long()
+    yield from attended("ragged attention", width, drawn[drawn.cumsum(0) <= PLACES])
 
 
-def attended(name: str, width: int, starts: torch.Tensor, longest: int) -> Iterator[Part]:
+def attended(name: str, width: int, lengths: torch.Tensor) -> Iterator[Part]:
     heads, size = width // 64, 2 * PLACES * width
+    row = Segments.of(lengths, PLACES).to(torch.device("cuda"))
+    layout = row.numbers, row.shares
     joined, pull = draw(1, PLACES, 3 * width), draw(PLACES, heads, 64)
     for causal in (True, False):
-        given = longest, heads, causal, 0.125
+        given = heads, causal, 0.125
         called = name if causal else f"{name}, both ways"
-        context, sums = segments._within(joined, None, starts, *given)
-        kept = pull, joined, context, sums, starts
-        yield called, 4 * size, partial(segments._within, joined, None, starts, *given)
+        context, sums = segments._within(joined, None, *layout, *given)
+        kept = pull, joined, context, sums, *layout
+        yield called, 4 * size, partial(segments._within, joined, None, *layout, *given)
         back = partial(segments._gradient_within, *kept, False, *given)
         yield f"{called} back", 7 * size, back
         with_bias = partial(segments._gradient_within, *kept, True, *given)
@@ -161,7 +160,7 @@ CHOICES: list[tuple[Callable[[int], Iterator[Part]], ModuleType, dict[str, tuple
     (
         ragged,
         segments_launch,
-        {"EACH": (4, 8, 16, 32), "ENOUGH": (512, 1024, 2048)},
+        {"REGISTERS": (96, 128, 168), "REGISTERS_BACK": (128, 168, 255)},
     ),
     (losses, loss_triton, {"BLOCK": (4096, 8192, 16_384), "WARP_COLUMNS": (512,)}),
 ]  # fmt: skip

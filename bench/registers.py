@@ -1,9 +1,9 @@
 """What programs of packed attention take of a multiprocessor, for a Hopper GPU, without having one.
 
     pip install triton==3.6.0
-    python bench/registers.py [--width 64] [--places 32768] [--sequences 2048] [--longest 256]
+    python bench/registers.py [--width 64]
 
-Each kernel is compiled as it would be launched for such a row. A multiprocessor has 65,536 registers, 227 KiB
+Each kernel is compiled as it would be launched. A multiprocessor has 65,536 registers, 227 KiB
 of shared memory and room for 64 warps; the fewer of its programs fit, the less of memory's delay they hide.
 What a thread has no register for is spilled: written to memory and read again.
 """
@@ -28,8 +28,9 @@ from regard.measure import Bytes, Table
 HOPPER = GPUTarget("cuda", 90, 32)
 REGISTERS, SHARED, WARPS, OWN = 65_536, 227 << 10, 64, 1 << 10
 TYPES = {
-    "query_starts": "*i32", "key_starts": "*i32", "log_sums": "*fp32", "of_bias": "*fp32",
-    "scale": "fp32", **dict.fromkeys(["query", "key", "value", "context", "gradient"], "*bf16"),
+    "log_sums": "*fp32", "of_bias": "*fp32", "scale": "fp32",
+    **dict.fromkeys(["query_numbers", "key_numbers", "query_shares", "key_shares"], "*i32"),
+    **dict.fromkeys(["query", "key", "value", "context", "gradient"], "*bf16"),
     **dict.fromkeys(["of_query", "of_key", "of_value"], "*bf16"),
 }  # fmt: skip
 OPTIONS = ("num_warps", "num_stages", "maxnreg")
@@ -83,24 +84,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--width", type=int, default=64, help="of a head")
-    parser.add_argument("--heads", type=int, default=8)
-    parser.add_argument("--places", type=int, default=32_768)
-    parser.add_argument("--sequences", type=int, default=2_048)
-    parser.add_argument("--longest", type=int, default=256)
     given = parser.parse_args()
-    shape = 1, given.heads, given.places, given.width
-    query = torch.empty(shape, dtype=torch.bfloat16, device="meta")
+    query = torch.empty(1, 1, 1, given.width, dtype=torch.bfloat16, device="meta")
     rows = []
-    for launch in segments_launch.launches(
-        query, torch.empty(given.sequences + 1, device="meta"), given.longest
-    ):
-        for causal, back in product((False, True), repeat=2):
-            kernel = segments_triton.backward if back else segments_triton.forward
-            options = launch.options(query, causal, back) | ({"BIAS": True} if back else {})
-            kind = (
-                f"{'tiles' if launch.is_tiled else 'once'}, {'causal' if causal else 'both ways'}"
-            )
-            rows.append(row(f"{kernel.__name__}, {kind}", kernel, options))
+    for causal, back in product((False, True), repeat=2):
+        kernel = segments_triton.backward if back else segments_triton.forward
+        options = segments_launch.options(query, causal, back) | ({"BIAS": True} if back else {})
+        kind = "causal" if causal else "both ways"
+        rows.append(row(f"{kernel.__name__}, {kind}", kernel, options))
     print(Table(f"Packed attention on Hopper, Triton {triton.__version__}", rows))
 
 

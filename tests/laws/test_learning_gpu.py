@@ -23,6 +23,7 @@ pytestmark = [
 LEARN = """
 import numpy as np
 import torch
+from regard.attention import Room
 from regard.attention.kernels import segments
 from regard.layers import feedforward_op, norm_op
 from regard.models import ModelSettings, build
@@ -39,7 +40,7 @@ rows = [
     {side: draw.integers(4, words.size, 5).astype(np.int32) for side in ("source", "target")}
     for _ in range(3)
 ]
-batch = task.pack(joined(rows), (19, 23), 4, 13).to(device)
+batch = task.pack(joined(rows), (19, 23), Room(4, 5), 13).to(device)
 
 
 def gradients(ours, dropout):

@@ -12,11 +12,13 @@ from regard.attention import (
     Attention,
     Causal,
     Packed,
+    Room,
     Segments,
     Window,
     make_normaliser,
     make_score,
 )
+from regard.attention.shares import TILE, shared_out
 from regard.data.batches import BatchSettings
 from regard.data.packing import PackedPlan
 from regard.models import ModelSettings, build
@@ -105,7 +107,7 @@ def test_a_packed_batch_has_the_loss_and_gradient_of_its_rows(position, norm):
     torch.manual_seed(2)
     model = build(sizes(position=position, norm=norm), task.sizes).double()
     losses, gradients = [], []
-    for batch in (task.collate(rows, 13, 11), task.pack(joined(rows), (71, 73), 9, 13)):
+    for batch in (task.collate(rows, 13, 11), task.pack(joined(rows), (71, 73), Room(9, 5), 13)):
         model.zero_grad()
         loss = task.loss(model, batch, 0.1)
         loss.backward()
@@ -142,6 +144,8 @@ def test_every_row_that_fits_is_in_one_batch_and_every_batch_fits(lengths, epoch
         assert source[batch.rows].sum() <= shape.source
         assert target[batch.rows].sum() <= shape.target
         assert 0 < len(batch.rows) <= shape.rows == batch.packed
+        sides = [source[batch.rows], target[batch.rows]]
+        assert len(shared_out(sides, [shape.source, shape.target])[0]) <= batch.shares
     assert len(plan.epoch(epoch)) == len(batches)
 
 

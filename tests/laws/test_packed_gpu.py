@@ -6,11 +6,22 @@ Without a GPU the same programs run by Triton's interpreter, where it is install
 import os
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.attention import Attention, Causal, Heads, Packed, ScaledDot, Segments, Softmax
+from regard.attention import (
+    Attention,
+    Causal,
+    Heads,
+    Packed,
+    Packing,
+    Room,
+    ScaledDot,
+    Segments,
+    Softmax,
+)
 from regard.attention.kernels import segments
 from regard.tasks.loss import summed_loss, summed_loss_of
 
@@ -32,24 +43,13 @@ def away(found: torch.Tensor, wanted: torch.Tensor) -> float:
     return float((found - wanted).norm() / wanted.norm())
 
 
-# Lengths on both sides, and how many places are empty: of large tiles and of small ones, some sequences
-# longer than that, or none.
+# Lengths on both sides, and how many places are empty: some sequences are longer than a tile, others share one.
 LAYOUTS = {
-    "large": ([3, 64, 0, 71, 130, 1, 257, 17], [5, 17, 2, 67, 64, 0, 311, 1], 131),
-    "large, short": ([64, 3, 0, 61, 1, 47], [17, 64, 2, 59, 0, 64], 131),
-    "small": ([3, 32, 0, 41, 1, 65, 7, 2], [33, 31, 2, 29, 0, 97, 1, 32], 3),
-    "small, short": ([3, 32, 0, 17, 1, 31], [32, 3, 2, 29, 0, 1], 7),
+    "long": ([3, 64, 0, 71, 130, 1, 257, 17], [5, 17, 2, 67, 64, 0, 311, 1], 131),
+    "of a tile": ([64, 3, 0, 61, 1, 47], [17, 64, 2, 59, 0, 64], 131),
+    "short": ([3, 32, 0, 41, 1, 65, 7, 2], [33, 31, 2, 29, 0, 97, 1, 32], 3),
+    "shorter": ([3, 32, 0, 17, 1, 31, 2, 5, 3, 7, 11], [32, 3, 2, 29, 0, 1, 5, 7, 1, 2, 3], 7),
 }
-
-
-@pytest.fixture(params=["apart", "shared"])
-def share(request, monkeypatch):
-    """A program for each sequence that might be long, and for each of its tiles; or few for all of them."""
-    from regard.attention.kernels import segments_launch
-
-    if request.param == "shared":
-        for name, number in {"EACH": 4, "ENOUGH": 1, "PARTS": 2}.items():
-            monkeypatch.setattr(segments_launch, name, number)
 
 
 # Wide heads in float32 take a compiler minutes, and nobody trains so on a GPU.
@@ -61,17 +61,17 @@ if DEVICE == "cuda":
 @pytest.mark.parametrize(("width", "dtype"), KINDS)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("layout", list(LAYOUTS))
-@pytest.mark.usefixtures("share")
 def test_packed_attention(width, dtype, causal, layout):
     torch.manual_seed(width)
-    queries, keys = (torch.tensor(lengths, device=DEVICE) for lengths in LAYOUTS[layout][:2])
+    queries, keys, empty = (np.array(told) for told in LAYOUTS[layout])
     keys = queries if causal else keys
-    asked = Segments.of(queries, int(queries.sum()) + LAYOUTS[layout][2])
-    told = asked if causal else Segments.of(keys, int(keys.sum()) + 7)
-    sizes = asked.positions.shape[1], told.positions.shape[1], told.positions.shape[1]
+    places = int(queries.sum() + empty), int(keys.sum()) + (int(empty) if causal else 7)
+    room = Room(19, 37)
+    packing = Packing.of((queries, keys), places, room).to(torch.device(DEVICE))
+    packing = Packed(packing.source, packing.target)
+    sizes = places[0], places[1], places[1]
     joined = [torch.randn(1, size, 3, 2 * width, device=DEVICE, dtype=dtype) for size in sizes]
     query, key, value = (one[..., width:].transpose(1, 2).requires_grad_() for one in joined)
-    packing = Packed(asked, told)
     found = segments.attend(query, key, value, packing, causal, 0.3)
     mask = packing & Causal() if causal else packing
     allowed = mask.to_bool(*sizes[:2], device=DEVICE)
@@ -90,7 +90,6 @@ def test_packed_attention(width, dtype, causal, layout):
 
 @pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.usefixtures("share")
 def test_side_by_side_is_apart(monkeypatch, causal, gated):
     """Gradients of queries, keys and values in one tensor are those of three."""
     torch.manual_seed(3)
@@ -161,5 +160,6 @@ def test_a_row_of_logits_turns_into_its_gradient(monkeypatch, block, smoothing, 
 def test_the_operator_is_what_it_says_to_the_compiler(bias):
     joined = torch.randn(1, 53, 96, device=DEVICE, requires_grad=True)
     added = torch.randn(96, device=DEVICE, requires_grad=True) if bias else None
-    starts = torch.tensor([0, 3, 3, 44, 53], device=DEVICE, dtype=torch.int32)
-    torch.library.opcheck(segments._within, (joined, added, starts, 41, 2, True, 0.3))
+    row = Segments.of(torch.tensor([3, 0, 41, 9], device=DEVICE))
+    layout = row.numbers, row.shares
+    torch.library.opcheck(segments._within, (joined, added, *layout, 2, True, 0.3))

@@ -27,7 +27,7 @@ from regard.attention.normalise import (
     Softmax,
     Sparsemax,
 )
-from regard.attention.packed import Packed, Packing, Segments
+from regard.attention.packed import Packed, Packing, Room, Segments
 from regard.attention.position import Added, Alibi, Bias, Learned, Rotary, Sinusoidal, sinusoid
 from regard.attention.score import (
     Additive,
@@ -73,6 +73,7 @@ __all__ = [
     "Padding",
     "Proportional",
     "Relu",
+    "Room",
     "Rotary",
     "ScaledDot",
     "Score",

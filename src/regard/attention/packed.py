@@ -9,11 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from regard.attention.mask import Mask
+from regard.attention.shares import Lengths, Shares, shared_out
+
+
+@final
+@dataclass(frozen=True)
+class Room:
+    """How many sequences and shares there may be: part of a shape, where their number is not."""
+
+    sequences: int
+    shares: int
 
 
 @final
@@ -21,51 +32,89 @@ from regard.attention.mask import Mask
 class Segments:
     """Sequence s fills places starts[s] to starts[s + 1]; what follows the last one is empty.
 
-    `positions` counts each place from the beginning of its sequence; no sequence is longer than `longest`.
-    Unused entries of `starts` repeat the last, so that the number of sequences is no part of the shape.
+    `positions` counts each place from the beginning of its sequence, and `numbers` says which that is, -1 where
+    there is none; no sequence is longer than `longest`. `shares` are `shared_out`. Unused entries of `starts`
+    repeat the last, and unused shares are empty, so that how many there are is no part of the shape.
     """
 
     starts: Int[Tensor, " edges"]
     positions: Int[Tensor, "1 length"]
+    numbers: Int[Tensor, " length"]
+    shares: Int[Tensor, "shares three"]
     longest: int
 
     @classmethod
     def of(cls, lengths: Int[Tensor, " segments"], size: int | None = None) -> Segments:
         """Sequences of these lengths in a row of `size` places."""
-        starts = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)]).int()
-        places = torch.arange(int(starts[-1]) if size is None else size, device=lengths.device)
-        segment = torch.searchsorted(starts, places, right=True) - 1
-        positions = (places - starts[segment]) * (places < starts[-1])
-        return cls(starts, positions.unsqueeze(0), int(lengths.max()) if len(lengths) else 0)
+        known = lengths.numpy(force=True)
+        places = int(known.sum()) if size is None else size
+        (shares,) = shared_out([known], [places])
+        longest = int(known.max()) if len(known) else 0
+        room = Room(len(known), len(shares))
+        return cls.laid_out(known, places, shares, room, longest).to(lengths.device)
+
+    @classmethod
+    def laid_out(
+        cls, lengths: Lengths, size: int, shares: Shares, room: Room, longest: int
+    ) -> Segments:
+        """The same, with room for more."""
+        starts = np.zeros(room.sequences + 1, np.int32)
+        np.cumsum(lengths, out=starts[1 : len(lengths) + 1])
+        end = int(starts[len(lengths)])
+        starts[len(lengths) + 1 :] = end
+        positions, numbers = np.zeros((1, size), np.int64), np.full(size, -1, np.int32)
+        positions[0, :end] = np.arange(end) - np.repeat(starts[: len(lengths)], lengths)
+        numbers[:end] = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        programs = np.zeros((room.shares, 3), np.int32)
+        programs[: len(shares)] = shares
+        tensors = map(torch.from_numpy, (starts, positions, numbers, programs))
+        return cls(*tensors, longest)
 
     @property
     def lengths(self) -> Int[Tensor, " segments"]:
         """How long each sequence is; 0 for unused entries."""
         return self.starts[1:] - self.starts[:-1]
 
-    def number(self, place: Tensor) -> Tensor:
-        """Which sequence a place belongs to."""
-        return torch.searchsorted(self.starts, place.int().contiguous(), right=True)
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All of them: what a recording needs in place."""
+        return self.starts, self.positions, self.numbers, self.shares
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> Segments:
         """The same on another device."""
-        starts, positions = (
-            tensor.to(device, non_blocking=non_blocking) for tensor in (self.starts, self.positions)
-        )
-        return Segments(starts, positions, self.longest)
+        moved = (tensor.to(device, non_blocking=non_blocking) for tensor in self.tensors)
+        return Segments(*moved, self.longest)
 
     def pinned(self) -> Segments:
         """The same in memory that a GPU reads by itself."""
-        return Segments(self.starts.pin_memory(), self.positions.pin_memory(), self.longest)
+        return Segments(*(tensor.pin_memory() for tensor in self.tensors), self.longest)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """Where the sequences of both sides lie: target s belongs to source s."""
+    """Where the sequences of both sides lie: target s belongs to source s, in the same share of the work."""
 
     source: Segments
     target: Segments
+
+    @classmethod
+    def of(
+        cls,
+        lengths: tuple[Lengths, Lengths],
+        sizes: tuple[int, int],
+        room: Room | None = None,
+        longest: int | None = None,
+    ) -> Packing:
+        """Sequences of these lengths, side by side, in rows of these sizes."""
+        shares = shared_out(lengths, sizes)
+        room = room or Room(len(lengths[0]), len(shares[0]))
+        longest = longest or max(int(side.max(initial=0)) for side in lengths)
+        source, target = (
+            Segments.laid_out(*side, room, longest)
+            for side in zip(lengths, sizes, shares, strict=True)
+        )
+        return cls(source, target)
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> Packing:
         """The same on another device."""
@@ -89,5 +138,5 @@ class Packed(Mask):
 
     def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
         """The same sequence on both sides; the empty places behind belong to none."""
-        real = (query < self.queries.starts[-1]) & (key < self.keys.starts[-1])
-        return (self.queries.number(query) == self.keys.number(key)) & real
+        asked, told = self.queries.numbers[query], self.keys.numbers[key]
+        return (asked == told) & (told >= 0)

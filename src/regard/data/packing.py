@@ -11,11 +11,13 @@ from typing import final
 import numpy as np
 from jaxtyping import Int
 
+from regard.attention.shares import TILE, shared_out
 from regard.data.batches import BatchRows, BatchSettings, Plan, Shape, none_left
 
 CHUNK = 1 << 20
-TILE = 64  # sizes are whole tiles of a matrix product
 ROOM = 1.25  # times as many rows as a batch has on average
+SLACK = 1.03, 8  # times as many shares of the work, and so many more
+SAMPLE = 8192  # rows
 
 
 @final
@@ -39,6 +41,7 @@ class PackedPlan(Plan):
         most = settings.sentences or -(-round(ROOM * usual) // TILE) * TILE
         source_size, target_size = (self._size(side, max(places)) for side in places)
         self.shapes = (Shape(source_size, target_size, most),)
+        self._shares = self._room_for_shares(max(places) / self._kept)
 
     @property
     def skipped(self) -> int:
@@ -69,14 +72,35 @@ class PackedPlan(Plan):
             for places, size in sides:
                 before = int(places[start - 1]) if start else 0
                 ends.append(int(np.searchsorted(places, before + size, side="right")))
-            end = min(*ends, len(rows))
-            found.append(BatchRows(rows[start:end], shape.source, shape.target, packed=shape.rows))
-            start = end
+            some = self._within(rows[start : min(*ends, len(rows))])
+            found.append(BatchRows(some, shape.source, shape.target, shape.rows, self._shares))
+            start += len(some)
         return found
 
     def batches_in(self, window: int, epoch: int) -> int:
         """Known when they are formed."""
         return len(self.batches(window, epoch))
+
+    def _within(self, rows: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " fewer"]:
+        """As many of the first as there is room for in shares of the work: nearly always all."""
+        (shape,) = self.shapes
+        while (wanted := self._count(rows, shape.source, shape.target)) > self._shares:
+            rows = rows[: len(rows) - max(1, len(rows) * (wanted - self._shares) // wanted)]
+        return rows
+
+    def _count(self, rows: Int[np.ndarray, " rows"], source: int, target: int) -> int:
+        return len(shared_out([self._source[rows], self._target[rows]], [source, target])[0])
+
+    def _room_for_shares(self, places_a_row: float) -> int:
+        """A little more than the batches of a sample need, and what one with a single row needs."""
+        rows = self.shuffled(0, 0)[:SAMPLE]
+        rows = rows[self._fits(rows)]
+        sizes = (int(side[rows].sum()) for side in (self._source, self._target))
+        usual = self._count(rows, *sizes) / max(1, len(rows)) * self.settings.tokens / places_a_row
+        factor, more = SLACK
+        (shape,) = self.shapes
+        least = -(-max(shape.source, shape.target) // TILE) + -(-self.settings.max_length // TILE) + 1
+        return max(least, round(factor * usual) + more)
 
     def _fits(self, rows: slice | Int[np.ndarray, " rows"]) -> np.ndarray:
         longest = self.settings.max_length

@@ -10,6 +10,7 @@ from typing import Any, Literal, final
 import numpy as np
 import torch
 
+from regard.attention import Room
 from regard.data.batches import BatchSettings
 from regard.models import (
     Model,
@@ -129,7 +130,8 @@ class Scene:
             rows = [self._row(draw, sides[:, row]) for row in piece.rows]
             shape = piece.source_length, piece.target_length
             if piece.packed:
-                batch = self.task.pack(joined(rows), shape, piece.packed, settings.max_length)
+                room = Room(piece.packed, piece.shares)
+                batch = self.task.pack(joined(rows), shape, room, settings.max_length)
             else:
                 batch = self.task.collate(rows, *shape)
             found.append(batch.to(self.device))

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
-from regard.attention import Packing, Segments
+from regard.attention import Packing
 from regard.text import BEGIN, PAD
 
 IGNORE = -100  # a target that is not judged: padding, or a word's second piece
@@ -76,17 +76,6 @@ def lengths_of(rows: Sequence[np.ndarray], length: int) -> Int[Tensor, " batch"]
     """How many places of each row are real; None when all are, which spares the model a mask."""
     lengths = [len(row) for row in rows]
     return None if all(one == length for one in lengths) else torch.tensor(lengths)
-
-
-def laid_out(lengths: Int[np.ndarray, " rows"], size: int, most: int, longest: int) -> Segments:
-    """Where rows of these lengths lie when they fill `size` places, with room for `most` of them."""
-    starts = np.zeros(most + 1, np.int32)
-    np.cumsum(lengths, out=starts[1 : len(lengths) + 1])
-    end = int(starts[len(lengths)])
-    starts[len(lengths) + 1 :] = end
-    positions = np.zeros((1, size), np.int64)
-    positions[0, :end] = np.arange(end) - np.repeat(starts[: len(lengths)], lengths)
-    return Segments(torch.from_numpy(starts), torch.from_numpy(positions), longest)
 
 
 def joined(rows: Sequence[Mapping[str, np.ndarray]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.attention import Room
 from regard.data.columns import Ragged
 from regard.data.example import Example, TaskName
 from regard.decode import DecodeSettings
@@ -103,8 +104,8 @@ class Task(ABC):
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
         """Stored rows as one batch of this padded shape."""
 
-    def pack(self, rows: Joined, sizes: tuple[int, int], room: int, longest: int) -> Batch:
-        """Stored rows end to end in one row of these two sizes, which has room for `room` of them."""
+    def pack(self, rows: Joined, sizes: tuple[int, int], room: Room, longest: int) -> Batch:
+        """Stored rows end to end in one row of these two sizes; none is longer than `longest`."""
         raise NotImplementedError(f"{self.name} rows are not packed")
 
     def logits(self, model: Model, batch: Batch) -> Tensor:

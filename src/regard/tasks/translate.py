@@ -9,13 +9,13 @@ from typing import final
 
 import numpy as np
 
-from regard.attention import Packing
+from regard.attention import Packing, Room
 from regard.data.columns import Ragged
 from regard.data.example import Example, Pair
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, bleu, chrf, exact_match
 from regard.models import Model, Sizes
-from regard.tasks.batch import IGNORE, Batch, filled, laid_out, lengths_of, padded, shifted
+from regard.tasks.batch import IGNORE, Batch, filled, lengths_of, padded, shifted
 from regard.tasks.generate import EMPTY, generate
 from regard.tasks.task import Examples, Joined, Prediction, Progress, Row, Task, only
 from regard.text import BEGIN, END, PAD, Codec, TextSettings
@@ -97,11 +97,9 @@ class Translate(Task):
             count=sum(map(len, targets)),
         )
 
-    def pack(self, rows: Joined, sizes: tuple[int, int], room: int, longest: int) -> Batch:
+    def pack(self, rows: Joined, sizes: tuple[int, int], room: Room, longest: int) -> Batch:
         """Each target begins with the begin symbol, whatever lies before it."""
         (source, source_lengths), (target, target_lengths) = rows["source"], rows["target"]
-        lengths = source_lengths, target_lengths
-        sides = [laid_out(*side, room, longest) for side in zip(lengths, sizes, strict=True)]
         inputs = np.roll(target, 1)
         inputs[target_lengths.cumsum() - target_lengths] = BEGIN
         return Batch(
@@ -110,7 +108,7 @@ class Translate(Task):
             inputs=filled(inputs, sizes[1], PAD),
             targets=filled(target, sizes[1], IGNORE),
             count=len(target),
-            packing=Packing(*sides),
+            packing=Packing.of((source_lengths, target_lengths), sizes, room, longest),
         )
 
     def predict(

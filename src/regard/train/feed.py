@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from regard.attention import Room
 from regard.data.batches import BatchRows, BatchSettings, PaddedPlan, Plan
 from regard.data.loader import prefetch
 from regard.data.packing import PackedPlan
@@ -83,8 +84,8 @@ class Feed:
             return self._nothing()
         source, target = piece.source_length, piece.target_length
         if piece.packed:
-            joined = self.store.joined(piece.rows)
-            return self.task.pack(joined, (source, target), piece.packed, self.longest)
+            joined, room = self.store.joined(piece.rows), Room(piece.packed, piece.shares)
+            return self.task.pack(joined, (source, target), room, self.longest)
         columns = self.store.rows(piece.rows)
         rows = [
             {"source": one, "target": other}

@@ -258,7 +258,7 @@ class Recordings:
 
 def _tensors(batch: Batch) -> tuple[Tensor, ...]:
     sides = () if batch.packing is None else (batch.packing.source, batch.packing.target)
-    places = (tensor for side in sides for tensor in (side.starts, side.positions))
+    places = (tensor for side in sides for tensor in side.tensors)
     whole = batch.source, batch.lengths, batch.inputs, batch.targets
     return *(tensor for tensor in whole if tensor is not None), *places
 

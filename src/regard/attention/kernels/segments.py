@@ -1,7 +1,7 @@
 """Softmax attention inside each of many short sequences of a packed row, on a GPU.
 
-A sentence fits on the chip: its queries, keys and values are read once, and so are they for all three
-gradients. Kernels made for long rows would spend most of their time on places that are not there.
+A sentence fits on the chip, or several do (`shares`): their queries, keys and values are read once, and once
+more for all three gradients. Kernels made for long rows would spend their time on pairs that never meet.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from regard.attention.packed import Packed
@@ -20,7 +20,6 @@ WIDTHS = (16, 32, 64, 128)
 HAS_TRITON = find_spec("triton") is not None
 
 Split = Float[Tensor, "1 heads places width"]
-Starts = Int[Tensor, " edges"]
 
 
 def takes(like: Tensor, *widths: int) -> bool:
@@ -33,34 +32,35 @@ def attend(
     query: Split, key: Split, value: Split, packing: Packed, causal: bool, scale: float
 ) -> Split:
     """softmax(q k^T scale) v for each sequence; places of no sequence get 0."""
-    queries, keys = packing.queries, packing.keys
-    longest = max(queries.longest, keys.longest)
-    found, _ = _attend(query, key, value, queries.starts, keys.starts, longest, causal, scale)
+    asked, told = packing.queries, packing.keys
+    assert len(asked.shares) == len(told.shares), "the work on both sides was not shared out together"
+    layout = asked.numbers, told.numbers, asked.shares, told.shares
+    found, _ = _attend(query, key, value, *layout, causal, scale)
     return found.transpose(0, 1).unsqueeze(0)
 
 
 @torch.library.custom_op(
     "regard::segments",
     mutates_args=(),
-    schema="(Tensor query, Tensor key, Tensor value, Tensor query_starts, Tensor key_starts, "
-    "int longest, bool causal, float scale) -> (Tensor, Tensor)",
+    schema="(Tensor query, Tensor key, Tensor value, Tensor query_numbers, Tensor key_numbers, "
+    "Tensor query_shares, Tensor key_shares, bool causal, float scale) -> (Tensor, Tensor)",
 )
 def _attend(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    query_starts: Tensor,
-    key_starts: Tensor,
-    longest: int,
+    query_numbers: Tensor,
+    key_numbers: Tensor,
+    query_shares: Tensor,
+    key_shares: Tensor,
     causal: bool,
     scale: float,
 ) -> tuple[Tensor, Tensor]:
     """The context (place, heads, width), and the log of each query's sum of exponentials, in base 2."""
     from regard.attention.kernels import segments_launch
 
-    return segments_launch.forward(
-        query, key, value, query_starts, key_starts, longest, causal, scale
-    )
+    layout = query_numbers, key_numbers, query_shares, key_shares
+    return segments_launch.forward(query, key, value, layout, causal, scale)
 
 
 @_attend.register_fake
@@ -68,9 +68,10 @@ def _attend_shapes(
     query: Tensor,
     key: Tensor,  # noqa: ARG001
     value: Tensor,  # noqa: ARG001
-    query_starts: Tensor,  # noqa: ARG001
-    key_starts: Tensor,  # noqa: ARG001
-    longest: int,  # noqa: ARG001
+    query_numbers: Tensor,  # noqa: ARG001
+    key_numbers: Tensor,  # noqa: ARG001
+    query_shares: Tensor,  # noqa: ARG001
+    key_shares: Tensor,  # noqa: ARG001
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor]:
@@ -84,8 +85,8 @@ def _attend_shapes(
     "regard::segments_backward",
     mutates_args=(),
     schema="(Tensor gradient, Tensor query, Tensor key, Tensor value, Tensor context, "
-    "Tensor log_sums, Tensor query_starts, Tensor key_starts, int longest, bool causal, float scale) "
-    "-> (Tensor, Tensor, Tensor)",
+    "Tensor log_sums, Tensor query_numbers, Tensor key_numbers, Tensor query_shares, Tensor key_shares, "
+    "bool causal, float scale) -> (Tensor, Tensor, Tensor)",
 )
 def _gradients(  # noqa: PLR0913, PLR0917
     gradient: Tensor,
@@ -94,18 +95,20 @@ def _gradients(  # noqa: PLR0913, PLR0917
     value: Tensor,
     context: Tensor,
     log_sums: Tensor,
-    query_starts: Tensor,
-    key_starts: Tensor,
-    longest: int,
+    query_numbers: Tensor,
+    key_numbers: Tensor,
+    query_shares: Tensor,
+    key_shares: Tensor,
     causal: bool,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """What queries, keys and values should have been, each (place, heads, width)."""
     from regard.attention.kernels import segments_launch
 
+    layout = query_numbers, key_numbers, query_shares, key_shares
     return segments_launch.backward(
-        gradient, query, key, value, context, log_sums, query_starts, key_starts, longest, causal, scale,
-    )  # fmt: skip
+        gradient, query, key, value, context, log_sums, layout, causal, scale
+    )
 
 
 @_gradients.register_fake
@@ -116,9 +119,10 @@ def _gradients_shapes(  # noqa: PLR0913, PLR0917
     value: Tensor,
     context: Tensor,  # noqa: ARG001
     log_sums: Tensor,  # noqa: ARG001
-    query_starts: Tensor,  # noqa: ARG001
-    key_starts: Tensor,  # noqa: ARG001
-    longest: int,  # noqa: ARG001
+    query_numbers: Tensor,  # noqa: ARG001
+    key_numbers: Tensor,  # noqa: ARG001
+    query_shares: Tensor,  # noqa: ARG001
+    key_shares: Tensor,  # noqa: ARG001
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -130,26 +134,13 @@ def _gradients_shapes(  # noqa: PLR0913, PLR0917
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    query, key, value, query_starts, key_starts, ctx.longest, ctx.causal, ctx.scale = inputs
-    ctx.save_for_backward(query, key, value, *output, query_starts, key_starts)
+    query, key, value, *layout, ctx.causal, ctx.scale = inputs
+    ctx.save_for_backward(query, key, value, *output, *layout)
 
 
 def _backward(ctx: Any, gradient: Tensor, _of_log_sums: Tensor) -> tuple[Tensor | None, ...]:
-    query, key, value, context, log_sums, query_starts, key_starts = ctx.saved_tensors
-    found = _gradients(
-        gradient.contiguous(),
-        query,
-        key,
-        value,
-        context,
-        log_sums,
-        query_starts,
-        key_starts,
-        ctx.longest,
-        ctx.causal,
-        ctx.scale,
-    )
-    return *(one.transpose(0, 1).unsqueeze(0) for one in found), None, None, None, None, None
+    found = _gradients(gradient.contiguous(), *ctx.saved_tensors, ctx.causal, ctx.scale)
+    return *(one.transpose(0, 1).unsqueeze(0) for one in found), *[None] * 6
 
 
 _attend.register_autograd(_backward, setup_context=_remember)
@@ -170,7 +161,7 @@ def attend_within(
     """
     joined = F.linear(states, weight, None if bias is None else bias.detach())
     queries = packing.queries
-    found, _ = _within(joined, bias, queries.starts, queries.longest, heads, causal, scale)
+    found, _ = _within(joined, bias, queries.numbers, queries.shares, heads, causal, scale)
     return found.transpose(0, 1).unsqueeze(0)
 
 
@@ -183,14 +174,14 @@ def _thirds(joined: Tensor, heads: int) -> tuple[Tensor, Tensor, Tensor]:
 @torch.library.custom_op(
     "regard::segments_within",
     mutates_args=(),
-    schema="(Tensor joined, Tensor? bias, Tensor starts, int longest, int heads, bool causal, float scale) "
+    schema="(Tensor joined, Tensor? bias, Tensor numbers, Tensor shares, int heads, bool causal, float scale) "
     "-> (Tensor, Tensor)",
 )
 def _within(
     joined: Tensor,
     bias: Tensor | None,  # noqa: ARG001
-    starts: Tensor,
-    longest: int,
+    numbers: Tensor,
+    shares: Tensor,
     heads: int,
     causal: bool,
     scale: float,
@@ -199,15 +190,16 @@ def _within(
     from regard.attention.kernels import segments_launch
 
     query, key, value = _thirds(joined, heads)
-    return segments_launch.forward(query, key, value, starts, starts, longest, causal, scale)
+    layout = numbers, numbers, shares, shares
+    return segments_launch.forward(query, key, value, layout, causal, scale)
 
 
 @_within.register_fake
 def _within_shapes(
     joined: Tensor,
     bias: Tensor | None,  # noqa: ARG001
-    starts: Tensor,  # noqa: ARG001
-    longest: int,  # noqa: ARG001
+    numbers: Tensor,  # noqa: ARG001
+    shares: Tensor,  # noqa: ARG001
     heads: int,
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
@@ -220,17 +212,17 @@ def _within_shapes(
 @torch.library.custom_op(
     "regard::segments_within_backward",
     mutates_args=(),
-    schema="(Tensor gradient, Tensor joined, Tensor context, Tensor log_sums, Tensor starts, "
-    "bool has_bias, int longest, int heads, bool causal, float scale) -> (Tensor, Tensor)",
+    schema="(Tensor gradient, Tensor joined, Tensor context, Tensor log_sums, Tensor numbers, "
+    "Tensor shares, bool has_bias, int heads, bool causal, float scale) -> (Tensor, Tensor)",
 )
 def _gradient_within(
     gradient: Tensor,
     joined: Tensor,
     context: Tensor,
     log_sums: Tensor,
-    starts: Tensor,
+    numbers: Tensor,
+    shares: Tensor,
     has_bias: bool,
-    longest: int,
     heads: int,
     causal: bool,
     scale: float,
@@ -240,11 +232,10 @@ def _gradient_within(
 
     found = torch.empty_like(joined, memory_format=torch.contiguous_format)
     query, key, value = _thirds(joined, heads)
-    rows = segments_launch.rows_of_sums(query, starts, longest)
-    sums = log_sums.new_empty(rows, joined.shape[-1]) if has_bias else None
+    sums = log_sums.new_empty(len(shares), joined.shape[-1]) if has_bias else None
     segments_launch.backward(
-        gradient.contiguous(), query, key, value, context, log_sums, starts, starts, longest, causal,
-        scale, into=_thirds(found, heads), of_bias=sums,
+        gradient.contiguous(), query, key, value, context, log_sums,
+        (numbers, numbers, shares, shares), causal, scale, into=_thirds(found, heads), of_bias=sums,
     )  # fmt: skip
     return found, log_sums.new_empty(0) if sums is None else sums_triton.add_up(sums)
 
@@ -255,9 +246,9 @@ def _gradient_within_shape(
     joined: Tensor,
     context: Tensor,  # noqa: ARG001
     log_sums: Tensor,
-    starts: Tensor,  # noqa: ARG001
+    numbers: Tensor,  # noqa: ARG001
+    shares: Tensor,  # noqa: ARG001
     has_bias: bool,
-    longest: int,  # noqa: ARG001
     heads: int,  # noqa: ARG001
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
@@ -267,9 +258,9 @@ def _gradient_within_shape(
 
 
 def _remember_within(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    joined, bias, starts, *ctx.rest = inputs
+    joined, bias, numbers, shares, *ctx.rest = inputs
     ctx.bias_type = None if bias is None else bias.dtype
-    ctx.save_for_backward(joined, *output, starts)
+    ctx.save_for_backward(joined, *output, numbers, shares)
 
 
 def _backward_within(ctx: Any, gradient: Tensor, _of_log_sums: Tensor) -> tuple[Tensor | None, ...]:

@@ -1,4 +1,4 @@
-"""Packed attention where a sequence fits into one tile: no loops, and all is fetched at once.
+"""Packed attention where a share of the work fits into one tile: no loops, and all is fetched at once.
 
 All keys of a query are there together, so that softmax is taken in one go, and the way back needs no context:
 what the gradient has in common with it, sum_j w_j (g . v_j), is a sum over the tile.
@@ -49,19 +49,31 @@ def put_sums(base, row, query_sum, value_sum, WIDTH: tl.constexpr):
 
 @triton.jit
 @no_type_check
-def add_sums(base, row, query_sum, value_sum, WIDTH: tl.constexpr):
-    """The same once more, where nobody else adds anything: kept in memory, as loops have no room for it."""
-    columns = tl.arange(0, WIDTH)
-    tl.atomic_add(base + columns, query_sum, sem="relaxed")
-    tl.atomic_add(base + 2 * row + columns, value_sum, sem="relaxed")
+def numbers_of(base, place, count, NONE: tl.constexpr):
+    """Which sequence each place is of, `NONE` where it is of none."""
+    found = tl.load(base + place, mask=place < count, other=NONE)
+    return tl.where(found < 0, NONE, found)
 
 
 @triton.jit
 @no_type_check
-def scores_of(query, key, rows, columns, keys, scale, CAUSAL: tl.constexpr):
-    """Scores in base 2, -inf where a query may not look; queries that are not there do no harm."""
+def sum_of(values, numbers, place, count):
+    """Rows added up, those of sequences alone."""
+    real = numbers_of(numbers, place, count, -1) >= 0
+    return tl.sum(tl.where(real[:, None], values.to(tl.float32), 0.0), 0)
+
+
+@triton.jit
+@no_type_check
+def scores_of(
+    query, key, query_numbers, key_numbers, rows, columns, queries, keys, scale,
+    CAUSAL: tl.constexpr,
+):  # fmt: skip
+    """Scores in base 2, -inf where a query may not look: beyond its sequence, or ahead."""
     scores = tl.dot(query, tl.trans(key), input_precision="ieee") * (scale * LOG2_E)
-    allowed = (columns < keys)[None, :]
+    asked = numbers_of(query_numbers, rows, queries, -1)
+    told = numbers_of(key_numbers, columns, keys, -2)
+    allowed = asked[:, None] == told[None, :]
     if CAUSAL:
         allowed = allowed & (columns[None, :] <= rows[:, None])
     return tl.where(allowed, scores, float("-inf"))
@@ -70,16 +82,18 @@ def scores_of(query, key, rows, columns, keys, scale, CAUSAL: tl.constexpr):
 @triton.jit
 @no_type_check
 def forward(
-    query, key, value, context, log_sums, queries, keys,
+    query, key, value, context, log_sums, query_numbers, key_numbers, queries, keys,
     query_place, key_place, value_place, context_place, scale,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """One head of one sequence, from where it begins."""
+    """One head of one share, from where it begins."""
     place = tl.arange(0, BLOCK)
     asked = tile(query, place, query_place, queries, WIDTH)
     told = tile(key, place, key_place, keys, WIDTH)
     values = tile(value, place, value_place, keys, WIDTH)
-    scores = scores_of(asked, told, place, place, keys, scale, CAUSAL)
+    scores = scores_of(
+        asked, told, query_numbers, key_numbers, place, place, queries, keys, scale, CAUSAL
+    )
     highest = tl.max(scores, 1)
     level = tl.where(highest == float("-inf"), 0.0, highest)
     weights = tl.exp2(scores - level[:, None])
@@ -93,21 +107,22 @@ def forward(
 @triton.jit
 @no_type_check
 def backward(
-    gradient, query, key, value, log_sums, of_query, of_key, of_value, of_bias, queries, keys,
-    gradient_place, query_place, key_place, value_place, of_query_place, of_key_place,
+    gradient, query, key, value, log_sums, of_query, of_key, of_value, of_bias,
+    query_numbers, key_numbers, queries, keys, gradient_place, query_place, key_place, value_place, of_query_place, of_key_place,
     of_value_place, scale,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, BIAS: tl.constexpr,
-    ALONE: tl.constexpr,
 ):  # fmt: skip
-    """All three gradients of one head of one sequence, and of what was added to all its places."""
+    """All three gradients of one head of one share, and of what was added to all its places."""
     place = tl.arange(0, BLOCK)
     asked = tile(query, place, query_place, queries, WIDTH)
     told = tile(key, place, key_place, keys, WIDTH)
     pulled = tile(gradient, place, gradient_place, queries, WIDTH)
     values = tile(value, place, value_place, keys, WIDTH)
     level = tl.load(log_sums + place, mask=place < queries, other=0.0)
-    value_sum = tl.sum(pulled.to(tl.float32), 0)
-    scores = scores_of(asked, told, place, place, keys, scale, CAUSAL)
+    value_sum = sum_of(pulled, query_numbers, place, queries)
+    scores = scores_of(
+        asked, told, query_numbers, key_numbers, place, place, queries, keys, scale, CAUSAL
+    )
     weights = tl.exp2(scores - level[:, None])
     moved = tl.dot(pulled, tl.trans(values), input_precision="ieee")
     value_moves = tl.dot(tl.trans(weights.to(pulled.dtype)), pulled, input_precision="ieee")
@@ -116,9 +131,7 @@ def backward(
     moves = (weights * (moved - mean[:, None]) * scale).to(asked.dtype)
     query_moves = tl.dot(moves, told, input_precision="ieee")
     put(of_query, place, of_query_place, queries, query_moves, WIDTH)
-    if BIAS and ALONE:
+    if BIAS:
         put_sums(of_bias, gradient_place, tl.sum(query_moves, 0), value_sum, WIDTH)
-    elif BIAS:
-        add_sums(of_bias, gradient_place, tl.sum(query_moves, 0), value_sum, WIDTH)
     key_moves = tl.dot(tl.trans(moves), asked, input_precision="ieee")
     put(of_key, place, of_key_place, keys, key_moves, WIDTH)

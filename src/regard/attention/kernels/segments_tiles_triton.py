@@ -1,6 +1,6 @@
-"""Packed attention over a sequence of any length, tile by tile.
+"""Packed attention over a share of the work that is larger than a tile: a program for each of its tiles.
 
-Its tiles are shared out: a program works on tile `part`, and on every `parts`-th after it.
+Where tiles on the chip are smaller than those by which work is shared out, `SIZE`, a program goes through a few.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from typing import no_type_check
 import triton
 import triton.language as tl
 
-from regard.attention.kernels.segments_once_triton import add_sums, put, scores_of, tile
+from regard.attention.kernels.segments_once_triton import put, put_sums, scores_of, sum_of, tile
 
 
 @triton.jit
 @no_type_check
 def forward(
-    query, key, value, context, log_sums, queries, keys, part, parts,
+    query, key, value, context, log_sums, query_numbers, key_numbers, queries, keys, part,
     query_place, key_place, value_place, context_place, scale,
-    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
+    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Some queries of one head of one sequence, which is given from where it begins."""
-    for start in range(part * BLOCK, queries, parts * BLOCK):
+    """Tile `part` of the queries of one head of one share, which is given from where it begins."""
+    for start in range(part * SIZE, tl.minimum(queries, (part + 1) * SIZE), BLOCK):
         rows = start + tl.arange(0, BLOCK)
         asked = tile(query, rows, query_place, queries, WIDTH)
         highest = tl.full([BLOCK], float("-inf"), tl.float32)
@@ -34,7 +34,9 @@ def forward(
             columns = key_start + tl.arange(0, BLOCK)
             told = tile(key, columns, key_place, keys, WIDTH)
             values = tile(value, columns, value_place, keys, WIDTH)
-            scores = scores_of(asked, told, rows, columns, keys, scale, CAUSAL)
+            scores = scores_of(
+                asked, told, query_numbers, key_numbers, rows, columns, queries, keys, scale, CAUSAL
+            )
             higher = tl.maximum(highest, tl.max(scores, 1))
             level = tl.where(higher == float("-inf"), 0.0, higher)
             weights = tl.exp2(scores - level[:, None])
@@ -53,11 +55,13 @@ def forward(
 @triton.jit
 @no_type_check
 def _pull(
-    asked, told, values, pulled, context, log_sums, rows, columns, queries, keys, scale,
-    CAUSAL: tl.constexpr,
+    asked, told, values, pulled, context, log_sums, query_numbers, key_numbers, rows, columns,
+    queries, keys, scale, CAUSAL: tl.constexpr,
 ):  # fmt: skip
     """Weights of one tile, and how its scores should move."""
-    scores = scores_of(asked, told, rows, columns, keys, scale, CAUSAL)
+    scores = scores_of(
+        asked, told, query_numbers, key_numbers, rows, columns, queries, keys, scale, CAUSAL
+    )
     level = tl.load(log_sums + rows, mask=rows < queries, other=0.0)
     weights = tl.exp2(scores - level[:, None])
     mean = tl.sum(pulled.to(tl.float32) * context.to(tl.float32), 1)
@@ -68,13 +72,14 @@ def _pull(
 @triton.jit
 @no_type_check
 def backward(
-    gradient, query, key, value, context, log_sums, of_query, of_key, of_value, of_bias, queries, keys,
-    part, parts, gradient_place, query_place, key_place, value_place, of_query_place, of_key_place,
-    of_value_place, scale,
-    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, BIAS: tl.constexpr,
+    gradient, query, key, value, context, log_sums, of_query, of_key, of_value, of_bias,
+    query_numbers, key_numbers, queries, keys, part, gradient_place, query_place, key_place,
+    value_place, of_query_place, of_key_place, of_value_place, scale,
+    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr,
+    BIAS: tl.constexpr,
 ):  # fmt: skip
-    """Gradients of some keys and values of one head of one sequence, then of some queries."""
-    for key_start in range(part * BLOCK, keys, parts * BLOCK):
+    """Gradients of tile `part` of the keys and values of one head of one share, then of its queries."""
+    for key_start in range(part * SIZE, tl.minimum(keys, (part + 1) * SIZE), BLOCK):
         columns = key_start + tl.arange(0, BLOCK)
         told = tile(key, columns, key_place, keys, WIDTH)
         values = tile(value, columns, value_place, keys, WIDTH)
@@ -89,8 +94,8 @@ def backward(
             pulled = tile(gradient, rows, gradient_place, queries, WIDTH)
             read = tile(context, rows, gradient_place, queries, WIDTH)
             weights, moves = _pull(
-                asked, told, values, pulled, read, log_sums, rows, columns, queries, keys, scale,
-                CAUSAL,
+                asked, told, values, pulled, read, log_sums, query_numbers, key_numbers,
+                rows, columns, queries, keys, scale, CAUSAL,
             )  # fmt: skip
             value_moves += tl.dot(
                 tl.trans(weights.to(pulled.dtype)), pulled, input_precision="ieee"
@@ -98,7 +103,8 @@ def backward(
             key_moves += tl.dot(tl.trans(moves), asked, input_precision="ieee")
         put(of_key, columns, of_key_place, keys, key_moves, WIDTH)
         put(of_value, columns, of_value_place, keys, value_moves, WIDTH)
-    for start in range(part * BLOCK, queries, parts * BLOCK):
+    query_sum, value_sum = tl.zeros([WIDTH], tl.float32), tl.zeros([WIDTH], tl.float32)
+    for start in range(part * SIZE, tl.minimum(queries, (part + 1) * SIZE), BLOCK):
         rows = start + tl.arange(0, BLOCK)
         asked = tile(query, rows, query_place, queries, WIDTH)
         pulled = tile(gradient, rows, gradient_place, queries, WIDTH)
@@ -112,11 +118,12 @@ def backward(
             told = tile(key, columns, key_place, keys, WIDTH)
             values = tile(value, columns, value_place, keys, WIDTH)
             _, moves = _pull(
-                asked, told, values, pulled, read, log_sums, rows, columns, queries, keys, scale,
-                CAUSAL,
+                asked, told, values, pulled, read, log_sums, query_numbers, key_numbers,
+                rows, columns, queries, keys, scale, CAUSAL,
             )  # fmt: skip
             query_moves += tl.dot(moves, told, input_precision="ieee")
         put(of_query, rows, of_query_place, queries, query_moves, WIDTH)
-        if BIAS:
-            value_sum = tl.sum(pulled.to(tl.float32), 0)
-            add_sums(of_bias, gradient_place, tl.sum(query_moves, 0), value_sum, WIDTH)
+        query_sum += tl.sum(query_moves, 0)
+        value_sum += sum_of(pulled, query_numbers, rows, queries)
+    if BIAS:
+        put_sums(of_bias, gradient_place, query_sum, value_sum, WIDTH)

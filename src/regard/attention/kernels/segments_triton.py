@@ -1,7 +1,4 @@
-"""The kernels of `segments`: for sequences that fit into a tile, or (`TILED`) for longer ones.
-
-A program goes through `EACH` sequences, and passes over those that are not of its kind.
-"""
+"""The kernels of `segments`: a program is one head of one share of the work."""
 
 from __future__ import annotations
 
@@ -16,14 +13,10 @@ from regard.attention.kernels import segments_tiles_triton as tiles
 
 @triton.jit
 @no_type_check
-def _bounds(query_starts, key_starts, segment, segments):
-    """Where a sequence begins on both sides, and how many places it has there; 0 behind the last one."""
-    real = segment < segments
-    first = tl.load(query_starts + segment, mask=real, other=0)
-    after = tl.load(query_starts + segment + 1, mask=real, other=0)
-    key_first = tl.load(key_starts + segment, mask=real, other=0)
-    key_after = tl.load(key_starts + segment + 1, mask=real, other=0)
-    return first, key_first, after - first, key_after - key_first
+def _share(shares, number):
+    """Where a share begins on a side, and how many places it has there."""
+    first = tl.load(shares + 3 * number)
+    return first, tl.load(shares + 3 * number + 1) - first
 
 
 @triton.jit
@@ -34,114 +27,77 @@ def _at(base, head, head_stride, place, place_stride):
 
 @triton.jit
 @no_type_check
-def _is_ours(longer, part, BLOCK: tl.constexpr, LEAST: tl.constexpr, TILED: tl.constexpr):
-    """Whether a sequence so long is for this kernel, and has a tile for this part of its programs."""
-    return (longer > tl.maximum(LEAST, part * BLOCK)) & (TILED | (longer <= BLOCK))
-
-
-@triton.jit
-@no_type_check
-def _clear(base, starts, segments, places, stride, BLOCK: tl.constexpr, WIDTH: tl.constexpr):
-    """Zeros behind the last sequence: what is not there must not be NaN either."""
-    for start in range(tl.load(starts + segments), places, BLOCK):
-        place = start + tl.arange(0, BLOCK)
-        nothing = tl.zeros([BLOCK, WIDTH], tl.float32)
-        once.put(base, place, stride, places, nothing, WIDTH)
-
-
-@triton.jit
-@no_type_check
-def _no_sums(base, row, WIDTH: tl.constexpr):
-    nothing = tl.zeros([WIDTH], tl.float32)
-    once.put_sums(base, row, nothing, nothing, WIDTH)
-    tl.debug_barrier()  # before anything is added
-
-
-@triton.jit
-@no_type_check
 def forward(
-    query, key, value, context, log_sums, query_starts, key_starts,
-    query_head, query_place, key_head, key_place, value_head, value_place, places, scale, segments,
-    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, LEAST: tl.constexpr,
-    EACH: tl.constexpr, TILED: tl.constexpr,
+    query, key, value, context, log_sums, query_numbers, key_numbers, query_shares, key_shares,
+    query_head, query_place, key_head, key_place, value_head, value_place, places, scale, heads,
+    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """The context of sequences of more than `LEAST` places."""
-    head, row = tl.program_id(1), tl.num_programs(1) * WIDTH
-    part, parts = tl.program_id(2), tl.num_programs(2)
-    for turn in tl.range(EACH, disable_licm=True):
-        segment = tl.program_id(0) * EACH + turn
-        first, key_first, queries, keys = _bounds(query_starts, key_starts, segment, segments)
-        if _is_ours(tl.maximum(queries, keys), part, BLOCK, LEAST, TILED):
-            asked = _at(query, head, query_head, first, query_place)
-            told = _at(key, head, key_head, key_first, key_place)
-            values = _at(value, head, value_head, key_first, value_place)
-            own = _at(context, head, WIDTH, first, row)
-            sums = log_sums + head * places + first
-            if TILED:
-                tiles.forward(
-                    asked, told, values, own, sums, queries, keys, part, parts,
-                    query_place, key_place, value_place, row, scale, CAUSAL, WIDTH, BLOCK,
-                )  # fmt: skip
-            else:
-                once.forward(
-                    asked, told, values, own, sums, queries, keys,
-                    query_place, key_place, value_place, row, scale, CAUSAL, WIDTH, BLOCK,
-                )  # fmt: skip
-    if (LEAST == 0) & (tl.program_id(0) == 0):
-        _clear(context + head * WIDTH, query_starts, segments, places, row, BLOCK, WIDTH)
+    """What each query finds."""
+    number, head, row = tl.program_id(0) // heads, tl.program_id(0) % heads, heads * WIDTH
+    first, queries = _share(query_shares, number)
+    key_first, keys = _share(key_shares, number)
+    query = _at(query, head, query_head, first, query_place)
+    key = _at(key, head, key_head, key_first, key_place)
+    value = _at(value, head, value_head, key_first, value_place)
+    context = _at(context, head, WIDTH, first, row)
+    log_sums += head * places + first
+    query_numbers += first
+    key_numbers += key_first
+    if tl.maximum(queries, keys) > BLOCK:
+        part = tl.load(query_shares + 3 * number + 2)
+        tiles.forward(
+            query, key, value, context, log_sums, query_numbers, key_numbers, queries, keys, part,
+            query_place, key_place, value_place, row, scale, CAUSAL, WIDTH, BLOCK, SIZE,
+        )  # fmt: skip
+    elif queries > 0:
+        once.forward(
+            query, key, value, context, log_sums, query_numbers, key_numbers, queries, keys,
+            query_place, key_place, value_place, row, scale, CAUSAL, WIDTH, BLOCK,
+        )  # fmt: skip
 
 
 @triton.jit
 @no_type_check
 def backward(
     gradient, query, key, value, context, log_sums, of_query, of_key, of_value, of_bias,
-    query_starts, key_starts, query_head, query_place, key_head, key_place, value_head, value_place,
-    of_query_place, of_key_place, of_value_place, places, key_places, scale, segments,
-    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, LEAST: tl.constexpr,
-    EACH: tl.constexpr, TILED: tl.constexpr, BIAS: tl.constexpr,
+    query_numbers, key_numbers, query_shares, key_shares,
+    query_head, query_place, key_head, key_place, value_head, value_place,
+    of_query_place, of_key_place, of_value_place, places, scale, heads,
+    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr,
+    BIAS: tl.constexpr,
 ):  # fmt: skip
-    """All three gradients of sequences of more than `LEAST` places, and a program's share of the biases'."""
-    head, row = tl.program_id(1), tl.num_programs(1) * WIDTH
-    part, parts = tl.program_id(2), tl.num_programs(2)
-    ALONE: tl.constexpr = (
-        EACH == 1 and not TILED
-    )  # one sequence, and one tile: its sums are the program's
+    """All three gradients, and a program's part of the biases'."""
+    number, head, row = tl.program_id(0) // heads, tl.program_id(0) % heads, heads * WIDTH
+    first, queries = _share(query_shares, number)
+    key_first, keys = _share(key_shares, number)
+    gradient = _at(gradient, head, WIDTH, first, row)
+    query = _at(query, head, query_head, first, query_place)
+    key = _at(key, head, key_head, key_first, key_place)
+    value = _at(value, head, value_head, key_first, value_place)
+    of_query = _at(of_query, head, WIDTH, first, of_query_place)
+    of_key = _at(of_key, head, WIDTH, key_first, of_key_place)
+    of_value = _at(of_value, head, WIDTH, key_first, of_value_place)
+    log_sums += head * places + first
+    query_numbers += first
+    key_numbers += key_first
     if BIAS:
-        of_bias = _at(of_bias, head, WIDTH, tl.program_id(0) * parts + part, 3 * row)
-        if not ALONE:
-            _no_sums(of_bias, row, WIDTH)
-    for turn in tl.range(EACH, disable_licm=True):
-        segment = tl.program_id(0) * EACH + turn
-        first, key_first, queries, keys = _bounds(query_starts, key_starts, segment, segments)
-        if _is_ours(tl.maximum(queries, keys), part, BLOCK, LEAST, TILED):
-            pulled = _at(gradient, head, WIDTH, first, row)
-            asked = _at(query, head, query_head, first, query_place)
-            told = _at(key, head, key_head, key_first, key_place)
-            values = _at(value, head, value_head, key_first, value_place)
-            sums = log_sums + head * places + first
-            of_asked = _at(of_query, head, WIDTH, first, of_query_place)
-            of_told = _at(of_key, head, WIDTH, key_first, of_key_place)
-            of_values = _at(of_value, head, WIDTH, key_first, of_value_place)
-            if TILED:
-                read = _at(context, head, WIDTH, first, row)
-                tiles.backward(
-                    pulled, asked, told, values, read, sums, of_asked, of_told, of_values, of_bias,
-                    queries, keys, part, parts, row, query_place, key_place, value_place,
-                    of_query_place, of_key_place, of_value_place, scale, CAUSAL, WIDTH, BLOCK, BIAS,
-                )  # fmt: skip
-            else:
-                once.backward(
-                    pulled, asked, told, values, sums, of_asked, of_told, of_values, of_bias,
-                    queries, keys, row, query_place, key_place, value_place,
-                    of_query_place, of_key_place, of_value_place, scale, CAUSAL, WIDTH, BLOCK, BIAS, ALONE,
-                )  # fmt: skip
-        elif BIAS and ALONE:
-            _no_sums(of_bias, row, WIDTH)
-    if (LEAST == 0) & (tl.program_id(0) == 0):
-        _clear(
-            of_query + head * WIDTH, query_starts, segments, places, of_query_place, BLOCK, WIDTH
-        )
-        _clear(of_key + head * WIDTH, key_starts, segments, key_places, of_key_place, BLOCK, WIDTH)
-        _clear(
-            of_value + head * WIDTH, key_starts, segments, key_places, of_value_place, BLOCK, WIDTH
-        )
+        of_bias = _at(of_bias, head, WIDTH, number, 3 * row)
+    if tl.maximum(queries, keys) > BLOCK:
+        context = _at(context, head, WIDTH, first, row)
+        part = tl.load(query_shares + 3 * number + 2)
+        tiles.backward(
+            gradient, query, key, value, context, log_sums, of_query, of_key, of_value, of_bias,
+            query_numbers, key_numbers, queries, keys, part, row, query_place, key_place,
+            value_place, of_query_place, of_key_place, of_value_place, scale,
+            CAUSAL, WIDTH, BLOCK, SIZE, BIAS,
+        )  # fmt: skip
+    elif tl.maximum(queries, keys) > 0:
+        once.backward(
+            gradient, query, key, value, log_sums, of_query, of_key, of_value, of_bias,
+            query_numbers, key_numbers, queries, keys, row, query_place, key_place,
+            value_place, of_query_place, of_key_place, of_value_place, scale,
+            CAUSAL, WIDTH, BLOCK, BIAS,
+        )  # fmt: skip
+    elif BIAS:
+        nothing = tl.zeros([WIDTH], tl.float32)
+        once.put_sums(of_bias, row, nothing, nothing, WIDTH)
