@@ -129,7 +129,7 @@ def attended(name: str, width: int, lengths: torch.Tensor) -> Iterator[Part]:
     layout = row.numbers, row.shares
     joined, pull = draw(1, PLACES, 3 * width), draw(PLACES, heads, 64)
     for causal in (True, False):
-        given = heads, causal, 0.125
+        given = row.longest, heads, causal, 0.125
         called = name if causal else f"{name}, both ways"
         context, sums = segments._within(joined, None, *layout, *given)
         kept = pull, joined, context, sums, *layout

@@ -87,10 +87,12 @@ def main() -> None:
     given = parser.parse_args()
     query = torch.empty(1, 1, 1, given.width, dtype=torch.bfloat16, device="meta")
     rows = []
-    for causal, back in product((False, True), repeat=2):
+    for long, causal, back in product((False, True), repeat=3):
         kernel = segments_triton.backward if back else segments_triton.forward
-        options = segments_launch.options(query, causal, back) | ({"BIAS": True} if back else {})
-        kind = "causal" if causal else "both ways"
+        options = segments_launch.options(query, 256 if long else 64, causal, back) | (
+            {"BIAS": True} if back else {}
+        )
+        kind = f"{'long' if long else 'short'}, {'causal' if causal else 'both ways'}"
         rows.append(row(f"{kernel.__name__}, {kind}", kernel, options))
     print(Table(f"Packed attention on Hopper, Triton {triton.__version__}", rows))
 

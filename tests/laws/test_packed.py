@@ -1,5 +1,7 @@
 """Packed rows are separate rows: attention, models and losses see no difference."""
 
+from itertools import chain
+
 import numpy as np
 import pytest
 import torch
@@ -147,6 +149,30 @@ def test_every_row_that_fits_is_in_one_batch_and_every_batch_fits(lengths, epoch
         sides = [source[batch.rows], target[batch.rows]]
         assert len(shared_out(sides, [shape.source, shape.target])[0]) <= batch.shares
     assert len(plan.epoch(epoch)) == len(batches)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.tuples(st.integers(0, 150), st.integers(0, 150)), max_size=40),
+    st.tuples(st.integers(0, 200), st.integers(0, 200)),
+)
+def test_every_place_is_in_one_share_and_no_sequence_in_two(lengths, empty):
+    sides = np.array(lengths, np.int32).reshape(-1, 2).T
+    sizes = (sides.sum(1) + empty).tolist()
+    found = shared_out(list(sides), sizes)
+    assert (found[0][:, 2] == found[1][:, 2]).all()
+    is_long = np.max([shares[:, 1] - shares[:, 0] for shares in found], axis=0) > TILE
+    for side, size, shares in zip(sides, sizes, found, strict=True):
+        starts = np.concatenate([[0], side.cumsum()])
+        edges = shares[:, :2]
+        assert np.isin(edges[edges <= starts[-1]], starts).all()
+        inside = (starts > edges[:, :1]) & (starts < edges[:, 1:])
+        assert not inside[is_long].any(), "a share of several tiles is one sequence"
+        tiles = [
+            range(first + TILE * part, min(end, first + TILE * (part + 1)))
+            for first, end, part in shares.tolist()
+        ]
+        assert sorted(chain.from_iterable(tiles)) == list(range(size))
 
 
 def test_text_of_any_length_leaves_few_places_empty():

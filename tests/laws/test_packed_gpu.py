@@ -43,7 +43,7 @@ def away(found: torch.Tensor, wanted: torch.Tensor) -> float:
     return float((found - wanted).norm() / wanted.norm())
 
 
-# Lengths on both sides, and how many places are empty: some sequences are longer than a tile, others share one.
+# Lengths on both sides, and how many places are empty: some are longer than a tile, others share one.
 LAYOUTS = {
     "long": ([3, 64, 0, 71, 130, 1, 257, 17], [5, 17, 2, 67, 64, 0, 311, 1], 131),
     "of a tile": ([64, 3, 0, 61, 1, 47], [17, 64, 2, 59, 0, 64], 131),
@@ -162,4 +162,4 @@ def test_the_operator_is_what_it_says_to_the_compiler(bias):
     added = torch.randn(96, device=DEVICE, requires_grad=True) if bias else None
     row = Segments.of(torch.tensor([3, 0, 41, 9], device=DEVICE))
     layout = row.numbers, row.shares
-    torch.library.opcheck(segments._within, (joined, added, *layout, 2, True, 0.3))
+    torch.library.opcheck(segments._within, (joined, added, *layout, 41, 2, True, 0.3))

@@ -32,8 +32,8 @@ class Room:
 class Segments:
     """Sequence s fills places starts[s] to starts[s + 1]; what follows the last one is empty.
 
-    `positions` counts each place from the beginning of its sequence, and `numbers` says which that is, -1 where
-    there is none; no sequence is longer than `longest`. `shares` are `shared_out`. Unused entries of `starts`
+    `positions` counts each place from the beginning of its sequence, and `numbers` says which that is, or -1
+    for none; no sequence is longer than `longest`. `shares` is work `shared_out`. Unused entries of `starts`
     repeat the last, and unused shares are empty, so that how many there are is no part of the shape.
     """
 

@@ -99,7 +99,9 @@ class PackedPlan(Plan):
         usual = self._count(rows, *sizes) / max(1, len(rows)) * self.settings.tokens / places_a_row
         factor, more = SLACK
         (shape,) = self.shapes
-        least = -(-max(shape.source, shape.target) // TILE) + -(-self.settings.max_length // TILE) + 1
+        least = (
+            -(-max(shape.source, shape.target) // TILE) + -(-self.settings.max_length // TILE) + 1
+        )
         return max(least, round(factor * usual) + more)
 
     def _fits(self, rows: slice | Int[np.ndarray, " rows"]) -> np.ndarray:

@@ -33,9 +33,12 @@ def attend(
 ) -> Split:
     """softmax(q k^T scale) v for each sequence; places of no sequence get 0."""
     asked, told = packing.queries, packing.keys
-    assert len(asked.shares) == len(told.shares), "the work on both sides was not shared out together"
+    assert len(asked.shares) == len(told.shares), (
+        "the work on both sides was not shared out together"
+    )
     layout = asked.numbers, told.numbers, asked.shares, told.shares
-    found, _ = _attend(query, key, value, *layout, causal, scale)
+    longest = max(asked.longest, told.longest)
+    found, _ = _attend(query, key, value, *layout, longest, causal, scale)
     return found.transpose(0, 1).unsqueeze(0)
 
 
@@ -43,7 +46,7 @@ def attend(
     "regard::segments",
     mutates_args=(),
     schema="(Tensor query, Tensor key, Tensor value, Tensor query_numbers, Tensor key_numbers, "
-    "Tensor query_shares, Tensor key_shares, bool causal, float scale) -> (Tensor, Tensor)",
+    "Tensor query_shares, Tensor key_shares, int longest, bool causal, float scale) -> (Tensor, Tensor)",
 )
 def _attend(
     query: Tensor,
@@ -53,6 +56,7 @@ def _attend(
     key_numbers: Tensor,
     query_shares: Tensor,
     key_shares: Tensor,
+    longest: int,
     causal: bool,
     scale: float,
 ) -> tuple[Tensor, Tensor]:
@@ -60,7 +64,7 @@ def _attend(
     from regard.attention.kernels import segments_launch
 
     layout = query_numbers, key_numbers, query_shares, key_shares
-    return segments_launch.forward(query, key, value, layout, causal, scale)
+    return segments_launch.forward(query, key, value, layout, longest, causal, scale)
 
 
 @_attend.register_fake
@@ -72,6 +76,7 @@ def _attend_shapes(
     key_numbers: Tensor,  # noqa: ARG001
     query_shares: Tensor,  # noqa: ARG001
     key_shares: Tensor,  # noqa: ARG001
+    longest: int,  # noqa: ARG001
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor]:
@@ -86,7 +91,7 @@ def _attend_shapes(
     mutates_args=(),
     schema="(Tensor gradient, Tensor query, Tensor key, Tensor value, Tensor context, "
     "Tensor log_sums, Tensor query_numbers, Tensor key_numbers, Tensor query_shares, Tensor key_shares, "
-    "bool causal, float scale) -> (Tensor, Tensor, Tensor)",
+    "int longest, bool causal, float scale) -> (Tensor, Tensor, Tensor)",
 )
 def _gradients(  # noqa: PLR0913, PLR0917
     gradient: Tensor,
@@ -99,6 +104,7 @@ def _gradients(  # noqa: PLR0913, PLR0917
     key_numbers: Tensor,
     query_shares: Tensor,
     key_shares: Tensor,
+    longest: int,
     causal: bool,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -107,7 +113,7 @@ def _gradients(  # noqa: PLR0913, PLR0917
 
     layout = query_numbers, key_numbers, query_shares, key_shares
     return segments_launch.backward(
-        gradient, query, key, value, context, log_sums, layout, causal, scale
+        gradient, query, key, value, context, log_sums, layout, longest, causal, scale
     )
 
 
@@ -123,6 +129,7 @@ def _gradients_shapes(  # noqa: PLR0913, PLR0917
     key_numbers: Tensor,  # noqa: ARG001
     query_shares: Tensor,  # noqa: ARG001
     key_shares: Tensor,  # noqa: ARG001
+    longest: int,  # noqa: ARG001
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -134,13 +141,15 @@ def _gradients_shapes(  # noqa: PLR0913, PLR0917
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    query, key, value, *layout, ctx.causal, ctx.scale = inputs
+    query, key, value, *layout, ctx.longest, ctx.causal, ctx.scale = inputs
     ctx.save_for_backward(query, key, value, *output, *layout)
 
 
 def _backward(ctx: Any, gradient: Tensor, _of_log_sums: Tensor) -> tuple[Tensor | None, ...]:
-    found = _gradients(gradient.contiguous(), *ctx.saved_tensors, ctx.causal, ctx.scale)
-    return *(one.transpose(0, 1).unsqueeze(0) for one in found), *[None] * 6
+    found = _gradients(
+        gradient.contiguous(), *ctx.saved_tensors, ctx.longest, ctx.causal, ctx.scale
+    )
+    return *(one.transpose(0, 1).unsqueeze(0) for one in found), *[None] * 7
 
 
 _attend.register_autograd(_backward, setup_context=_remember)
@@ -161,7 +170,8 @@ def attend_within(
     """
     joined = F.linear(states, weight, None if bias is None else bias.detach())
     queries = packing.queries
-    found, _ = _within(joined, bias, queries.numbers, queries.shares, heads, causal, scale)
+    layout = queries.numbers, queries.shares
+    found, _ = _within(joined, bias, *layout, queries.longest, heads, causal, scale)
     return found.transpose(0, 1).unsqueeze(0)
 
 
@@ -174,14 +184,15 @@ def _thirds(joined: Tensor, heads: int) -> tuple[Tensor, Tensor, Tensor]:
 @torch.library.custom_op(
     "regard::segments_within",
     mutates_args=(),
-    schema="(Tensor joined, Tensor? bias, Tensor numbers, Tensor shares, int heads, bool causal, float scale) "
-    "-> (Tensor, Tensor)",
+    schema="(Tensor joined, Tensor? bias, Tensor numbers, Tensor shares, int longest, int heads, "
+    "bool causal, float scale) -> (Tensor, Tensor)",
 )
 def _within(
     joined: Tensor,
     bias: Tensor | None,  # noqa: ARG001
     numbers: Tensor,
     shares: Tensor,
+    longest: int,
     heads: int,
     causal: bool,
     scale: float,
@@ -191,7 +202,7 @@ def _within(
 
     query, key, value = _thirds(joined, heads)
     layout = numbers, numbers, shares, shares
-    return segments_launch.forward(query, key, value, layout, causal, scale)
+    return segments_launch.forward(query, key, value, layout, longest, causal, scale)
 
 
 @_within.register_fake
@@ -200,6 +211,7 @@ def _within_shapes(
     bias: Tensor | None,  # noqa: ARG001
     numbers: Tensor,  # noqa: ARG001
     shares: Tensor,  # noqa: ARG001
+    longest: int,  # noqa: ARG001
     heads: int,
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
@@ -213,9 +225,9 @@ def _within_shapes(
     "regard::segments_within_backward",
     mutates_args=(),
     schema="(Tensor gradient, Tensor joined, Tensor context, Tensor log_sums, Tensor numbers, "
-    "Tensor shares, bool has_bias, int heads, bool causal, float scale) -> (Tensor, Tensor)",
+    "Tensor shares, bool has_bias, int longest, int heads, bool causal, float scale) -> (Tensor, Tensor)",
 )
-def _gradient_within(
+def _gradient_within(  # noqa: PLR0913, PLR0917
     gradient: Tensor,
     joined: Tensor,
     context: Tensor,
@@ -223,6 +235,7 @@ def _gradient_within(
     numbers: Tensor,
     shares: Tensor,
     has_bias: bool,
+    longest: int,
     heads: int,
     causal: bool,
     scale: float,
@@ -235,13 +248,14 @@ def _gradient_within(
     sums = log_sums.new_empty(len(shares), joined.shape[-1]) if has_bias else None
     segments_launch.backward(
         gradient.contiguous(), query, key, value, context, log_sums,
-        (numbers, numbers, shares, shares), causal, scale, into=_thirds(found, heads), of_bias=sums,
+        (numbers, numbers, shares, shares), longest, causal, scale, into=_thirds(found, heads),
+        of_bias=sums,
     )  # fmt: skip
     return found, log_sums.new_empty(0) if sums is None else sums_triton.add_up(sums)
 
 
 @_gradient_within.register_fake
-def _gradient_within_shape(
+def _gradient_within_shape(  # noqa: PLR0913, PLR0917
     gradient: Tensor,  # noqa: ARG001
     joined: Tensor,
     context: Tensor,  # noqa: ARG001
@@ -249,6 +263,7 @@ def _gradient_within_shape(
     numbers: Tensor,  # noqa: ARG001
     shares: Tensor,  # noqa: ARG001
     has_bias: bool,
+    longest: int,  # noqa: ARG001
     heads: int,  # noqa: ARG001
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
@@ -266,7 +281,7 @@ def _remember_within(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ..
 def _backward_within(ctx: Any, gradient: Tensor, _of_log_sums: Tensor) -> tuple[Tensor | None, ...]:
     has_bias = ctx.bias_type is not None
     found, of_bias = _gradient_within(gradient, *ctx.saved_tensors, has_bias, *ctx.rest)
-    return found, of_bias.to(ctx.bias_type) if has_bias else None, None, None, None, None, None
+    return found, of_bias.to(ctx.bias_type) if has_bias else None, *[None] * 6
 
 
 _within.register_autograd(_backward_within, setup_context=_remember_within)

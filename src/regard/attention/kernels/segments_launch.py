@@ -12,21 +12,22 @@ from regard.attention.shares import TILE
 
 WARPS = {32: 2, 64: 4}
 ON_CHIP = 256  # bytes a place, for tiles as large as those by which work is shared out
-# What a thread may have where it would take more, so that three programs share a multiprocessor, or four on
+# What a thread may have where it would take more, so that three programs share a multiprocessor, or five on
 # the way forward.
-REGISTERS, REGISTERS_BACK = 128, 168
+REGISTERS, REGISTERS_BACK = 96, 168
 
 Layout = tuple[Tensor, Tensor, Tensor, Tensor]  # numbers of queries and keys, shares of both
 
 
-def options(query: Tensor, causal: bool, back: bool) -> dict[str, Any]:
-    """What a kernel, forward or back, is compiled for."""
+def options(query: Tensor, longest: int, causal: bool, back: bool) -> dict[str, Any]:
+    """What a kernel, forward or back, is compiled for: where no sequence is long, not for long ones."""
     width, size = query.shape[-1], query.element_size()
     block = TILE if width * size <= ON_CHIP else TILE // 2
-    is_counted = size == 2 and width <= 64  # registers, for such heads
+    is_long = longest > block or block < TILE
+    is_counted = is_long and size == 2 and width <= 64  # registers, for such heads
     most = REGISTERS_BACK if back else REGISTERS
     return {
-        "CAUSAL": causal, "WIDTH": width, "BLOCK": block, "SIZE": TILE,
+        "CAUSAL": causal, "WIDTH": width, "BLOCK": block, "SIZE": TILE, "LONG": is_long,
         "num_warps": WARPS[block], "num_stages": 1, "maxnreg": most if is_counted else None,
     }  # fmt: skip
 
@@ -41,7 +42,13 @@ def _together(tensor: Tensor) -> Tensor:
 
 
 def forward(
-    query: Tensor, key: Tensor, value: Tensor, layout: Layout, causal: bool, scale: float
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    layout: Layout,
+    longest: int,
+    causal: bool,
+    scale: float,
 ) -> tuple[Tensor, Tensor]:
     """Context (place, heads, width) and base-2 logs of the sums (heads, place)."""
     query, key, value = map(_together, (query, key, value))
@@ -50,12 +57,12 @@ def forward(
     log_sums = query.new_empty(heads, places, dtype=torch.float32)
     segments_triton.forward[(len(layout[2]) * heads,)](
         query, key, value, context, log_sums, *layout, *_strides(query, key, value),
-        places, scale, heads, **options(query, causal, back=False),
+        places, scale, heads, **options(query, longest, causal, back=False),
     )  # fmt: skip
     return context, log_sums
 
 
-def backward(
+def backward(  # noqa: PLR0913, PLR0917
     gradient: Tensor,
     query: Tensor,
     key: Tensor,
@@ -63,6 +70,7 @@ def backward(
     context: Tensor,
     log_sums: Tensor,
     layout: Layout,
+    longest: int,
     causal: bool,
     scale: float,
     into: tuple[Tensor, Tensor, Tensor] | None = None,
@@ -84,6 +92,6 @@ def backward(
     segments_triton.backward[(len(layout[2]) * heads,)](
         gradient, query, key, value, context, log_sums, *found, of_bias, *layout,
         *_strides(query, key, value), *(one.stride(0) for one in found), places, scale, heads,
-        BIAS=of_bias is not None, **options(query, causal, back=True),
+        BIAS=of_bias is not None, **options(query, longest, causal, back=True),
     )  # fmt: skip
     return found

@@ -38,8 +38,7 @@ def put(base, place, stride, count, values, WIDTH: tl.constexpr):
 def put_sums(base, row, query_sum, value_sum, WIDTH: tl.constexpr):
     """What one program adds to the gradients of the biases of queries, keys and values.
 
-    A bias of the keys adds the same to all scores of a query, and softmax does not see it. Weights add up to
-    one, so that values pass on all that pulls at the context.
+    A bias of the keys adds the same to all scores of a query, and softmax does not see it.
     """
     columns = tl.arange(0, WIDTH)
     tl.store(base + columns, query_sum)
@@ -57,23 +56,10 @@ def numbers_of(base, place, count, NONE: tl.constexpr):
 
 @triton.jit
 @no_type_check
-def sum_of(values, numbers, place, count):
-    """Rows added up, those of sequences alone."""
-    real = numbers_of(numbers, place, count, -1) >= 0
-    return tl.sum(tl.where(real[:, None], values.to(tl.float32), 0.0), 0)
-
-
-@triton.jit
-@no_type_check
-def scores_of(
-    query, key, query_numbers, key_numbers, rows, columns, queries, keys, scale,
-    CAUSAL: tl.constexpr,
-):  # fmt: skip
+def scores_of(query, key, query_of, key_of, rows, columns, scale, CAUSAL: tl.constexpr):
     """Scores in base 2, -inf where a query may not look: beyond its sequence, or ahead."""
     scores = tl.dot(query, tl.trans(key), input_precision="ieee") * (scale * LOG2_E)
-    asked = numbers_of(query_numbers, rows, queries, -1)
-    told = numbers_of(key_numbers, columns, keys, -2)
-    allowed = asked[:, None] == told[None, :]
+    allowed = query_of[:, None] == key_of[None, :]
     if CAUSAL:
         allowed = allowed & (columns[None, :] <= rows[:, None])
     return tl.where(allowed, scores, float("-inf"))
@@ -88,12 +74,14 @@ def forward(
 ):  # fmt: skip
     """One head of one share, from where it begins."""
     place = tl.arange(0, BLOCK)
+    query_of = numbers_of(
+        query_numbers, place, queries, -1
+    )  # with all the rest: one wait is enough
+    key_of = numbers_of(key_numbers, place, keys, -2)
     asked = tile(query, place, query_place, queries, WIDTH)
     told = tile(key, place, key_place, keys, WIDTH)
     values = tile(value, place, value_place, keys, WIDTH)
-    scores = scores_of(
-        asked, told, query_numbers, key_numbers, place, place, queries, keys, scale, CAUSAL
-    )
+    scores = scores_of(asked, told, query_of, key_of, place, place, scale, CAUSAL)
     highest = tl.max(scores, 1)
     level = tl.where(highest == float("-inf"), 0.0, highest)
     weights = tl.exp2(scores - level[:, None])
@@ -108,21 +96,22 @@ def forward(
 @no_type_check
 def backward(
     gradient, query, key, value, log_sums, of_query, of_key, of_value, of_bias,
-    query_numbers, key_numbers, queries, keys, gradient_place, query_place, key_place, value_place, of_query_place, of_key_place,
-    of_value_place, scale,
+    query_numbers, key_numbers, queries, keys, gradient_place, query_place, key_place, value_place,
+    of_query_place, of_key_place, of_value_place, scale,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, BIAS: tl.constexpr,
 ):  # fmt: skip
     """All three gradients of one head of one share, and of what was added to all its places."""
     place = tl.arange(0, BLOCK)
+    query_of = numbers_of(
+        query_numbers, place, queries, -1
+    )  # with all the rest: one wait is enough
+    key_of = numbers_of(key_numbers, place, keys, -2)
     asked = tile(query, place, query_place, queries, WIDTH)
     told = tile(key, place, key_place, keys, WIDTH)
     pulled = tile(gradient, place, gradient_place, queries, WIDTH)
     values = tile(value, place, value_place, keys, WIDTH)
     level = tl.load(log_sums + place, mask=place < queries, other=0.0)
-    value_sum = sum_of(pulled, query_numbers, place, queries)
-    scores = scores_of(
-        asked, told, query_numbers, key_numbers, place, place, queries, keys, scale, CAUSAL
-    )
+    scores = scores_of(asked, told, query_of, key_of, place, place, scale, CAUSAL)
     weights = tl.exp2(scores - level[:, None])
     moved = tl.dot(pulled, tl.trans(values), input_precision="ieee")
     value_moves = tl.dot(tl.trans(weights.to(pulled.dtype)), pulled, input_precision="ieee")
@@ -132,6 +121,6 @@ def backward(
     query_moves = tl.dot(moves, told, input_precision="ieee")
     put(of_query, place, of_query_place, queries, query_moves, WIDTH)
     if BIAS:
-        put_sums(of_bias, gradient_place, tl.sum(query_moves, 0), value_sum, WIDTH)
+        put_sums(of_bias, gradient_place, tl.sum(query_moves, 0), tl.sum(value_moves, 0), WIDTH)
     key_moves = tl.dot(tl.trans(moves), asked, input_precision="ieee")
     put(of_key, place, of_key_place, keys, key_moves, WIDTH)

@@ -1,6 +1,6 @@
 """Packed attention over a share of the work that is larger than a tile: a program for each of its tiles.
 
-Where tiles on the chip are smaller than those by which work is shared out, `SIZE`, a program goes through a few.
+Where tiles on the chip are smaller than `SIZE`, by which work is shared out, a program goes through a few.
 """
 
 from __future__ import annotations
@@ -10,7 +10,13 @@ from typing import no_type_check
 import triton
 import triton.language as tl
 
-from regard.attention.kernels.segments_once_triton import put, put_sums, scores_of, sum_of, tile
+from regard.attention.kernels.segments_once_triton import (
+    numbers_of,
+    put,
+    put_sums,
+    scores_of,
+    tile,
+)
 
 
 @triton.jit
@@ -23,6 +29,7 @@ def forward(
     """Tile `part` of the queries of one head of one share, which is given from where it begins."""
     for start in range(part * SIZE, tl.minimum(queries, (part + 1) * SIZE), BLOCK):
         rows = start + tl.arange(0, BLOCK)
+        query_of = numbers_of(query_numbers, rows, queries, -1)
         asked = tile(query, rows, query_place, queries, WIDTH)
         highest = tl.full([BLOCK], float("-inf"), tl.float32)
         total = tl.zeros([BLOCK], tl.float32)
@@ -32,11 +39,10 @@ def forward(
             end = tl.minimum(keys, start + BLOCK)
         for key_start in range(0, end, BLOCK):
             columns = key_start + tl.arange(0, BLOCK)
+            key_of = numbers_of(key_numbers, columns, keys, -2)
             told = tile(key, columns, key_place, keys, WIDTH)
             values = tile(value, columns, value_place, keys, WIDTH)
-            scores = scores_of(
-                asked, told, query_numbers, key_numbers, rows, columns, queries, keys, scale, CAUSAL
-            )
+            scores = scores_of(asked, told, query_of, key_of, rows, columns, scale, CAUSAL)
             higher = tl.maximum(highest, tl.max(scores, 1))
             level = tl.where(higher == float("-inf"), 0.0, higher)
             weights = tl.exp2(scores - level[:, None])
@@ -55,13 +61,11 @@ def forward(
 @triton.jit
 @no_type_check
 def _pull(
-    asked, told, values, pulled, context, log_sums, query_numbers, key_numbers, rows, columns,
-    queries, keys, scale, CAUSAL: tl.constexpr,
+    asked, told, values, pulled, context, log_sums, query_of, key_of, rows, columns, queries,
+    scale, CAUSAL: tl.constexpr,
 ):  # fmt: skip
     """Weights of one tile, and how its scores should move."""
-    scores = scores_of(
-        asked, told, query_numbers, key_numbers, rows, columns, queries, keys, scale, CAUSAL
-    )
+    scores = scores_of(asked, told, query_of, key_of, rows, columns, scale, CAUSAL)
     level = tl.load(log_sums + rows, mask=rows < queries, other=0.0)
     weights = tl.exp2(scores - level[:, None])
     mean = tl.sum(pulled.to(tl.float32) * context.to(tl.float32), 1)
@@ -79,8 +83,10 @@ def backward(
     BIAS: tl.constexpr,
 ):  # fmt: skip
     """Gradients of tile `part` of the keys and values of one head of one share, then of its queries."""
+    query_sum, value_sum = tl.zeros([WIDTH], tl.float32), tl.zeros([WIDTH], tl.float32)
     for key_start in range(part * SIZE, tl.minimum(keys, (part + 1) * SIZE), BLOCK):
         columns = key_start + tl.arange(0, BLOCK)
+        key_of = numbers_of(key_numbers, columns, keys, -2)
         told = tile(key, columns, key_place, keys, WIDTH)
         values = tile(value, columns, value_place, keys, WIDTH)
         key_moves = tl.zeros([BLOCK, WIDTH], tl.float32)
@@ -90,12 +96,13 @@ def backward(
             begin = key_start
         for start in range(begin, queries, BLOCK):
             rows = start + tl.arange(0, BLOCK)
+            query_of = numbers_of(query_numbers, rows, queries, -1)
             asked = tile(query, rows, query_place, queries, WIDTH)
             pulled = tile(gradient, rows, gradient_place, queries, WIDTH)
             read = tile(context, rows, gradient_place, queries, WIDTH)
             weights, moves = _pull(
-                asked, told, values, pulled, read, log_sums, query_numbers, key_numbers,
-                rows, columns, queries, keys, scale, CAUSAL,
+                asked, told, values, pulled, read, log_sums, query_of, key_of, rows, columns,
+                queries, scale, CAUSAL,
             )  # fmt: skip
             value_moves += tl.dot(
                 tl.trans(weights.to(pulled.dtype)), pulled, input_precision="ieee"
@@ -103,9 +110,10 @@ def backward(
             key_moves += tl.dot(tl.trans(moves), asked, input_precision="ieee")
         put(of_key, columns, of_key_place, keys, key_moves, WIDTH)
         put(of_value, columns, of_value_place, keys, value_moves, WIDTH)
-    query_sum, value_sum = tl.zeros([WIDTH], tl.float32), tl.zeros([WIDTH], tl.float32)
+        value_sum += tl.sum(value_moves, 0)
     for start in range(part * SIZE, tl.minimum(queries, (part + 1) * SIZE), BLOCK):
         rows = start + tl.arange(0, BLOCK)
+        query_of = numbers_of(query_numbers, rows, queries, -1)
         asked = tile(query, rows, query_place, queries, WIDTH)
         pulled = tile(gradient, rows, gradient_place, queries, WIDTH)
         read = tile(context, rows, gradient_place, queries, WIDTH)
@@ -115,15 +123,15 @@ def backward(
             end = tl.minimum(keys, start + BLOCK)
         for key_start in range(0, end, BLOCK):
             columns = key_start + tl.arange(0, BLOCK)
+            key_of = numbers_of(key_numbers, columns, keys, -2)
             told = tile(key, columns, key_place, keys, WIDTH)
             values = tile(value, columns, value_place, keys, WIDTH)
             _, moves = _pull(
-                asked, told, values, pulled, read, log_sums, query_numbers, key_numbers,
-                rows, columns, queries, keys, scale, CAUSAL,
+                asked, told, values, pulled, read, log_sums, query_of, key_of, rows, columns,
+                queries, scale, CAUSAL,
             )  # fmt: skip
             query_moves += tl.dot(moves, told, input_precision="ieee")
         put(of_query, rows, of_query_place, queries, query_moves, WIDTH)
         query_sum += tl.sum(query_moves, 0)
-        value_sum += sum_of(pulled, query_numbers, rows, queries)
     if BIAS:
         put_sums(of_bias, gradient_place, query_sum, value_sum, WIDTH)

@@ -31,6 +31,7 @@ def forward(
     query, key, value, context, log_sums, query_numbers, key_numbers, query_shares, key_shares,
     query_head, query_place, key_head, key_place, value_head, value_place, places, scale, heads,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr,
+    LONG: tl.constexpr,
 ):  # fmt: skip
     """What each query finds."""
     number, head, row = tl.program_id(0) // heads, tl.program_id(0) % heads, heads * WIDTH
@@ -43,7 +44,7 @@ def forward(
     log_sums += head * places + first
     query_numbers += first
     key_numbers += key_first
-    if tl.maximum(queries, keys) > BLOCK:
+    if LONG and tl.maximum(queries, keys) > BLOCK:
         part = tl.load(query_shares + 3 * number + 2)
         tiles.forward(
             query, key, value, context, log_sums, query_numbers, key_numbers, queries, keys, part,
@@ -64,7 +65,7 @@ def backward(
     query_head, query_place, key_head, key_place, value_head, value_place,
     of_query_place, of_key_place, of_value_place, places, scale, heads,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr,
-    BIAS: tl.constexpr,
+    LONG: tl.constexpr, BIAS: tl.constexpr,
 ):  # fmt: skip
     """All three gradients, and a program's part of the biases'."""
     number, head, row = tl.program_id(0) // heads, tl.program_id(0) % heads, heads * WIDTH
@@ -82,7 +83,7 @@ def backward(
     key_numbers += key_first
     if BIAS:
         of_bias = _at(of_bias, head, WIDTH, number, 3 * row)
-    if tl.maximum(queries, keys) > BLOCK:
+    if LONG and tl.maximum(queries, keys) > BLOCK:
         context = _at(context, head, WIDTH, first, row)
         part = tl.load(query_shares + 3 * number + 2)
         tiles.backward(
