@@ -6,6 +6,7 @@ attention keeps each sequence to itself by a mask that knows where the sequences
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -67,8 +68,8 @@ class Segments:
         numbers[:end] = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
         programs = np.zeros((room.shares, 3), np.int32)
         programs[: len(shares)] = shares
-        tensors = map(torch.from_numpy, (starts, positions, numbers, programs))
-        return cls(*tensors, longest)
+        of = torch.from_numpy
+        return cls(of(starts), of(positions), of(numbers), of(programs), longest)
 
     @property
     def lengths(self) -> Int[Tensor, " segments"]:
@@ -82,12 +83,15 @@ class Segments:
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> Segments:
         """The same on another device."""
-        moved = (tensor.to(device, non_blocking=non_blocking) for tensor in self.tensors)
-        return Segments(*moved, self.longest)
+        return self._each(lambda tensor: tensor.to(device, non_blocking=non_blocking))
 
     def pinned(self) -> Segments:
         """The same in memory that a GPU reads by itself."""
-        return Segments(*(tensor.pin_memory() for tensor in self.tensors), self.longest)
+        return self._each(lambda tensor: tensor.pin_memory())
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> Segments:
+        starts, positions, numbers, shares = map(change, self.tensors)
+        return Segments(starts, positions, numbers, shares, self.longest)
 
 
 @final
