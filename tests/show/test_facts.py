@@ -36,6 +36,12 @@ def test_files_are_named_without_their_folders_and_without_tricks(run):
     assert found["data"] == "b␛.en (1 example)"
 
 
+def test_who_waits_for_a_compiler_is_told_so(run):
+    train = run.settings.train.model_copy(update={"compile": True})
+    settings = run.settings.model_copy(update={"train": train})
+    assert "compiler" in dict(facts_of(Run(run.folder, settings, run.task), FACTS))
+
+
 @pytest.mark.parametrize(("score", "told"), [("dot", "dot attention"), ("none", "no attention")])
 def test_a_model_without_attention_is_said_to_have_none(run, score, told):
     model = run.settings.model

@@ -21,6 +21,9 @@ def test_time_left_is_what_the_steps_so_far_would_take():
     assert replace(moment, bounded=True).time_left() == "at most 2:20 left"
     assert replace(moment, report=stepped(100, 65.0)).time_left() == "done in 1:05"
     assert replace(moment, report=stepped(10)).time_left() == ""
+    assert replace(moment, report=stepped(11)).time_left() == "", "a first step may be a compiler's"
+    late = replace(moment, opening=stepped(11, 30.0), report=stepped(31, 40.0))
+    assert late.time_left() == "0:34 left"  # 20 steps took 10 seconds, 69 are left
     assert replace(moment, report=None).time_left() == ""
 
 

@@ -32,6 +32,8 @@ def facts_of(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     places = f"{a_step}up to {run.settings.batch.tokens:,} places each in {shapes}"
     yield "batches", f"{places}, {facts['waste']:.1%} padding"
     yield "machine", machine(facts["device"], facts["world"])
+    if run.settings.train.compile:
+        yield "compiler", "makes the first step a long one: up to a minute"
 
 
 def machine(device: str, world: int) -> str:

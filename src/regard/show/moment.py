@@ -23,6 +23,7 @@ class Moment:
     bounded: bool  # whether training may end before its last step
     question: str = ""
     right: str = ""
+    opening: Stepped | None = None  # the first report: what came before it was also getting ready
     report: Stepped | None = None
     losses: list[float] = field(default_factory=list)
     evaluations: list[Evaluated] = field(default_factory=list)
@@ -34,12 +35,20 @@ class Moment:
         return next((one for one in reversed(self.evaluations) if one.is_best), None)
 
     def time_left(self) -> str:
-        """`1:12 left`, or `at most 1:12 left`, if it goes on as it went so far."""
+        """`1:12 left`, or `at most 1:12 left`, if it goes on as it went so far.
+
+        A first step alone tells nothing: caches fill, memory is found, code is compiled.
+        """
         if self.report is None or self.report.step <= self.first:
             return ""
         if self.report.step >= self.steps:
             return f"done in {duration(self.report.seconds)}"
-        pace = self.report.seconds / (self.report.step - self.first)
+        if self.report.step == self.first + 1:
+            return ""
+        step, seconds = self.first, 0.0
+        if self.opening is not None and self.opening.step < self.report.step:
+            step, seconds = self.opening.step, self.opening.seconds
+        pace = (self.report.seconds - seconds) / (self.report.step - step)
         left = duration(pace * (self.steps - self.report.step))
         return f"at most {left} left" if self.bounded else f"{left} left"
 

@@ -107,6 +107,7 @@ class TrainingProgress(Listener):
     def stepped(self, report: Stepped) -> None:
         """Some steps were taken."""
         assert self.moment is not None
+        self.moment.opening = self.moment.opening or report
         self.moment.report = report
         self.moment.losses.append(report.loss)
         is_last = report.step == self.moment.steps

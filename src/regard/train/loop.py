@@ -199,7 +199,8 @@ class Trainer:
         """Whether this step is evaluated; if not, the next start makes up for it."""
         if self.progress.evaluated_step != self.progress.step:
             try:
-                self.judge.evaluate()
+                with self.meter.paused():
+                    self.judge.evaluate()
             except Stopped:
                 return False
         return True

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import final
 
 from regard.train.events import Stepped
@@ -34,6 +36,15 @@ class Meter:
             report = Stepped(step, epoch, mean, self.rate, self.norm, speed, now - self.began)
         self.loss, self.count, self.fresh, self.since = 0.0, 0, 0, now
         return report
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Time that is no part of the speed of training."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.since += time.monotonic() - began
 
     def as_dict(self) -> dict[str, float]:
         """For the checkpoint."""
