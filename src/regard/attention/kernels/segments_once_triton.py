@@ -74,9 +74,8 @@ def forward(
 ):  # fmt: skip
     """One head of one share, from where it begins."""
     place = tl.arange(0, BLOCK)
-    query_of = numbers_of(
-        query_numbers, place, queries, -1
-    )  # with all the rest: one wait is enough
+    # Numbers are fetched with all the rest: one wait is enough.
+    query_of = numbers_of(query_numbers, place, queries, -1)
     key_of = numbers_of(key_numbers, place, keys, -2)
     asked = tile(query, place, query_place, queries, WIDTH)
     told = tile(key, place, key_place, keys, WIDTH)
@@ -102,9 +101,8 @@ def backward(
 ):  # fmt: skip
     """All three gradients of one head of one share, and of what was added to all its places."""
     place = tl.arange(0, BLOCK)
-    query_of = numbers_of(
-        query_numbers, place, queries, -1
-    )  # with all the rest: one wait is enough
+    # Numbers are fetched with all the rest: one wait is enough.
+    query_of = numbers_of(query_numbers, place, queries, -1)
     key_of = numbers_of(key_numbers, place, keys, -2)
     asked = tile(query, place, query_place, queries, WIDTH)
     told = tile(key, place, key_place, keys, WIDTH)
