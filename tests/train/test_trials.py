@@ -36,6 +36,23 @@ def test_answers_do_not_depend_on_company():
     assert (finding.state, finding.told[:16]) == ("right", "yes: 15 answers ")
 
 
+def test_only_one_thread_is_promised_to_be_exact_and_all_are_there_again(monkeypatch):
+    seen, predict = [], Translate.predict
+
+    def counted(self, *given, **rest):
+        seen.append(torch.get_num_threads())
+        return predict(self, *given, **rest)
+
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(Translate, "predict", counted)
+    torch.set_num_threads(3)
+    try:
+        trials.batch_invariance(CPU)
+        assert (set(seen), torch.get_num_threads()) == ({1}, 3)
+    finally:
+        torch.set_num_threads(threads)
+
+
 def test_answers_that_depend_on_company_are_found(monkeypatch):
     predict = Translate.predict
 
