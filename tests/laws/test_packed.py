@@ -14,12 +14,14 @@ from regard.attention import (
     Attention,
     Causal,
     Packed,
+    Packing,
     Room,
     Segments,
     Window,
     make_normaliser,
     make_score,
 )
+from regard.attention.kernels import segments
 from regard.attention.shares import TILE, shared_out
 from regard.data.batches import BatchSettings
 from regard.data.packing import PackedPlan
@@ -149,6 +151,23 @@ def test_every_row_that_fits_is_in_one_batch_and_every_batch_fits(lengths, epoch
         sides = [source[batch.rows], target[batch.rows]]
         assert len(shared_out(sides, [shape.source, shape.target])[0]) <= batch.shares
     assert len(plan.epoch(epoch)) == len(batches)
+
+
+@pytest.mark.parametrize("way", ["together", "within", "apart"])
+def test_a_kernel_goes_by_shares_only_where_both_sides_have_the_same(way, monkeypatch):
+    asked, told, keys = sides([3, 2, 5], 1)
+    if way == "within":
+        told = asked
+    elif way == "together":
+        packing = Packing.of((np.array([3, 2, 5]), np.array(keys)), (11, sum(keys)))
+        asked, told = packing.source, packing.target
+    seen = []
+    monkeypatch.setattr(segments, "takes", lambda *_: True)
+    monkeypatch.setattr(segments, "attend", lambda query, *_: seen.append(way) or query)
+    attention = Attention(make_score("dot", query_width=3, key_width=3), make_normaliser("softmax"))
+    query, key = (torch.randn(1, 1, side.positions.shape[1], 3) for side in (asked, told))
+    attention(query, attention.remember(key, key, Packed(asked, told)))
+    assert seen == ([] if way == "apart" else [way])
 
 
 @settings(deadline=None, max_examples=200)

@@ -34,8 +34,9 @@ class Segments:
     """Sequence s fills places starts[s] to starts[s + 1]; what follows the last one is empty.
 
     `positions` counts each place from the beginning of its sequence, and `numbers` says which that is, or -1
-    for none; no sequence is longer than `longest`. `shares` is work `shared_out`. Unused entries of `starts`
-    repeat the last, and unused shares are empty, so that how many there are is no part of the shape.
+    for none; no sequence is longer than `longest`. `shares` is work `shared_out`, `paired` if for both sides
+    of a `Packing`. Unused entries of `starts` repeat the last, and unused shares are empty, so that how many
+    there are is no part of the shape.
     """
 
     starts: Int[Tensor, " edges"]
@@ -43,6 +44,7 @@ class Segments:
     numbers: Int[Tensor, " length"]
     shares: Int[Tensor, "shares three"]
     longest: int
+    paired: bool
 
     @classmethod
     def of(cls, lengths: Int[Tensor, " segments"], size: int | None = None) -> Segments:
@@ -52,11 +54,11 @@ class Segments:
         (shares,) = shared_out([known], [places])
         longest = int(known.max()) if len(known) else 0
         room = Room(len(known), len(shares))
-        return cls.laid_out(known, places, shares, room, longest).to(lengths.device)
+        return cls.laid_out(known, places, shares, room, longest, paired=False).to(lengths.device)
 
     @classmethod
     def laid_out(
-        cls, lengths: Lengths, size: int, shares: Shares, room: Room, longest: int
+        cls, lengths: Lengths, size: int, shares: Shares, room: Room, longest: int, *, paired: bool
     ) -> Segments:
         """The same, with room for more."""
         starts = np.zeros(room.sequences + 1, np.int32)
@@ -69,7 +71,7 @@ class Segments:
         programs = np.zeros((room.shares, 3), np.int32)
         programs[: len(shares)] = shares
         of = torch.from_numpy
-        return cls(of(starts), of(positions), of(numbers), of(programs), longest)
+        return cls(of(starts), of(positions), of(numbers), of(programs), longest, paired)
 
     @property
     def lengths(self) -> Int[Tensor, " segments"]:
@@ -91,7 +93,7 @@ class Segments:
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> Segments:
         starts, positions, numbers, shares = map(change, self.tensors)
-        return Segments(starts, positions, numbers, shares, self.longest)
+        return Segments(starts, positions, numbers, shares, self.longest, self.paired)
 
 
 @final
@@ -115,7 +117,7 @@ class Packing:
         room = room or Room(len(lengths[0]), len(shares[0]))
         longest = longest or max(int(side.max(initial=0)) for side in lengths)
         source, target = (
-            Segments.laid_out(*side, room, longest)
+            Segments.laid_out(*side, room, longest, paired=True)
             for side in zip(lengths, sizes, shares, strict=True)
         )
         return cls(source, target)
@@ -139,6 +141,16 @@ class Packed(Mask):
 
     queries: Segments
     keys: Segments
+
+    @property
+    def is_shared_out(self) -> bool:
+        """Whether the work on both sides was shared out together, so that a kernel may go by it."""
+        return self.is_within or (self.queries.paired and self.keys.paired)
+
+    @property
+    def is_within(self) -> bool:
+        """Whether queries and keys are the same places."""
+        return self.queries.starts is self.keys.starts
 
     def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
         """The same sequence on both sides; the empty places behind belong to none."""

@@ -35,7 +35,8 @@ def attend(
 ) -> Float[Tensor, "1 h query value_width"]:
     """The context of each query, read from its own sequence alone."""
     widths = (one.shape[-1] for one in (query, memory.key, memory.value))
-    if _is_known(attention, mask) and segments.takes(query, *widths):
+    known = packing.is_shared_out and _is_known(attention, mask)
+    if known and segments.takes(query, *widths):
         score = attention.score
         assert isinstance(score, DotScore)
         return segments.attend(
@@ -59,7 +60,7 @@ def attend_within(
 ) -> Float[Tensor, "1 h places width"] | None:
     """Self-attention whose queries, keys and values are one product; None where no kernel knows it so."""
     packing, score, width = part_of(mask), attention.score, len(weight) // 3 // heads
-    if packing is None or packing.queries.starts is not packing.keys.starts:
+    if packing is None or not packing.is_within:
         return None
     if not (isinstance(score, (Dot, ScaledDot)) and attention.watcher is None):
         return None

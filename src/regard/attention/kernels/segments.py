@@ -33,9 +33,6 @@ def attend(
 ) -> Split:
     """softmax(q k^T scale) v for each sequence; places of no sequence get 0."""
     asked, told = packing.queries, packing.keys
-    assert len(asked.shares) == len(told.shares), (
-        "the work on both sides was not shared out together"
-    )
     layout = asked.numbers, told.numbers, asked.shares, told.shares
     longest = max(asked.longest, told.longest)
     found, _ = _attend(query, key, value, *layout, longest, causal, scale)
