@@ -118,7 +118,8 @@ class TrainingProgress(Listener):
             self._redraw()
         else:
             left = self.moment.time_left()
-            self._say(f"step {report.step:,} of {self.moment.steps:,}   {told(report)}   {left}")
+            line = f"step {report.step:,} of {self.moment.steps:,}   {told(report)}   {left}"
+            self._say(line.rstrip())
 
     def evaluated(self, report: Evaluated) -> None:
         """Scores on what the model never saw."""
