@@ -37,6 +37,8 @@ def test_the_fast_way_learns_as_the_formula_does(tmp_path, monkeypatch):
 
     The curves of the two ways are nearer to each other than those of two seeds.
     """
+    from regard.attention.kernels import segments_launch  # which wants Triton
+
     settings = tiny(tmp_path, "transformer", steps=STEPS, log_every=1, rate=2e-3, warmup=40)
     settings = settings.model_copy(
         update={
@@ -48,7 +50,13 @@ def test_the_fast_way_learns_as_the_formula_does(tmp_path, monkeypatch):
         }
     )
     settings = changed(settings, evaluate_every=STEPS, checkpoint_every=STEPS)
+    taken, forward = [], segments_launch.forward
+    monkeypatch.setattr(
+        segments_launch, "forward", lambda *given: taken.append("fast") or forward(*given)
+    )
     fast = curve(tmp_path / "fast", changed(settings, **FAST))
+    assert taken, "else it is no comparison"
+    taken.clear()
 
     def by_formula(attention, query, memory):
         return explicit.attend(attention, query, memory, memory.mask)
@@ -59,6 +67,7 @@ def test_the_fast_way_learns_as_the_formula_does(tmp_path, monkeypatch):
     settings = changed(settings, **SLOW)
     slow = curve(tmp_path / "slow", settings)
     other = curve(tmp_path / "other", settings.model_copy(update={"seed": 5}))
+    assert not taken
 
     assert fast[-1] < 0.8 * fast[0], "it learned something"
     apart, noise = (fast - slow).abs(), (other - slow).abs()
