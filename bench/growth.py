@@ -183,7 +183,7 @@ def prepare(stage: str) -> None:
 
     if stage in ("vocabulary", "encode", "read"):
         import regard.run.folder
-        import regard.train.feed  # noqa: F401
+        import regard.training.feed  # noqa: F401
 
 
 def settings(folder: Path) -> Any:
@@ -225,8 +225,8 @@ def read(folder: Path, _rows: int) -> dict[str, Any]:
 
     from regard.run.folder import Run
     from regard.run.task import read_task
-    from regard.train.feed import Feed, Position
-    from regard.train.world import World
+    from regard.training.feed import Feed, Position
+    from regard.training.world import World
 
     chosen = settings(folder)
     run = Run(folder / "run", chosen, read_task(folder / "run" / "tokenizer.json", chosen.task))

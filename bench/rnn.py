@@ -47,12 +47,12 @@ from regard.models import (
 from regard.run.settings import TrainSettings
 from regard.tasks import IGNORE, Batch, Translate
 from regard.text import Codec, TextSettings
-from regard.train.feed import Position, Turn
-from regard.train.progress import Learned
-from regard.train.record import OFTEN, REHEARSALS, Recordings, recorder_for
-from regard.train.step import Learner, Stepper
-from regard.train.update import apply
-from regard.train.world import World
+from regard.training.feed import Position, Turn
+from regard.training.progress import Learned
+from regard.training.record import OFTEN, REHEARSALS, Recordings, recorder_for
+from regard.training.step import Learner, Stepper
+from regard.training.update import apply
+from regard.training.world import World
 
 PAD, BEGIN, END = 0, 1, 2
 SMOOTHING, DROPOUT, LAYERS = 0.1, 0.1, 2

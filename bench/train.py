@@ -38,14 +38,14 @@ from regard.models import ModelSettings, build
 from regard.run.settings import TrainSettings
 from regard.tasks import Translate
 from regard.text import Codec, TextSettings
-from regard.train.compiler import shorten_messages
-from regard.train.feed import Feed, Position
-from regard.train.optimise import set_rate
-from regard.train.progress import Learned
-from regard.train.record import Recordings, recorder_for
-from regard.train.step import Learner, Stepper
-from regard.train.update import apply
-from regard.train.world import World
+from regard.training.compiler import shorten_messages
+from regard.training.feed import Feed, Position
+from regard.training.optimise import set_rate
+from regard.training.progress import Learned
+from regard.training.record import Recordings, recorder_for
+from regard.training.step import Learner, Stepper
+from regard.training.update import apply
+from regard.training.world import World
 
 PAD, BEGIN = 0, 1
 COMPILE: dict = {}  # what `--compile` adds for ours

@@ -32,7 +32,7 @@ Judge = Callable[[list[str], list[str], list[str]], dict[str, float]]  # (questi
 def fit(name: str, settings: str, files: Mapping[str, list[Path]], out: Path, device: str) -> None:
     """Train with these settings on `files["train"]`, watched by `files["valid"]`, and tell all of it."""
     from regard.run.resolve import resolve
-    from regard.train import Listener, train
+    from regard.training import Listener, train
 
     class Log(Listener):
         def noted(self, message):
@@ -58,8 +58,8 @@ def learn(name: str, row: Row, out: Path, device: str) -> None:
 
 def judge(name: str, row: Row, out: Path, device: str, how: Judge) -> dict:
     """What a trained row answers to its `test.tsv`, measured."""
+    from regard.answer.predictor import Predictor
     from regard.models import count_parameters
-    from regard.run.predictor import Predictor
 
     lines = (out / "data" / row.data / "test.tsv").read_text("utf-8").splitlines()
     questions, answers = map(list, zip(*(line.split("\t") for line in lines), strict=True))

@@ -22,7 +22,7 @@ TINY = {
 
 
 def silent():
-    return regard.train.Listener()
+    return regard.Listener()
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def _heard():
 
 @pytest.mark.usefixtures("_heard")
 def test_a_stop_is_passed_on(tmp_path):
-    class Impatient(regard.train.Listener):
+    class Impatient(regard.Listener):
         def stepped(self, report):
             os.kill(os.getpid(), signal.SIGINT)
 

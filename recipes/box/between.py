@@ -13,9 +13,9 @@ from pathlib import Path
 
 import torch
 
+from regard.answer.predictor import Predictor
+from regard.answer.test_set import Exam
 from regard.models.narrow import narrowed, widened
-from regard.run.exam import Exam
-from regard.run.predictor import Predictor
 from regard.tasks.groups import groups
 
 TOKENS = 2048  # of a batch

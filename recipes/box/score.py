@@ -63,8 +63,8 @@ def lines(path: Path) -> list[str]:
 
 def load(options: argparse.Namespace):
     """The model, its weights rounded as they would be when they are stored in fewer bytes."""
+    from regard.answer.predictor import Predictor
     from regard.models.narrow import narrowed, widened
-    from regard.run.predictor import Predictor
 
     predictor = Predictor.load(
         options.run,

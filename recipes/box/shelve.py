@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from regard import box
+from regard.answer.predictor import Predictor
+from regard.answer.test_set import Exam
 from regard.box.card import CARD, Card, Score, size
 from regard.config import parse, read_toml, to_toml
-from regard.inspect.alignment import SENTENCES, rank
-from regard.inspect.trace import trace
 from regard.models import count_parameters
-from regard.run.exam import Exam
 from regard.run.load import read_settings
 from regard.run.pack import pack
-from regard.run.predictor import Predictor
 from regard.show.card import markdown
+from regard.traces.alignment import SENTENCES, rank
+from regard.traces.trace import trace
 
 HERE = Path(__file__).parent
 SMALL = HERE.parents[1] / "tests" / "box"

@@ -159,7 +159,7 @@ def judge(name: str, data: Path, out: Path, device: str) -> list[dict]:
     from regard.evaluate import bleu
     from regard.models import count_parameters
     from regard.run.folder import Run
-    from regard.train import choose_device
+    from regard.training import choose_device
 
     run = Run.open(out / name)
     model = run.load_model(choose_device(device))

@@ -9,13 +9,12 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regard import worked as worked
+    from regard.answer.predictor import Predictor as Predictor
     from regard.api import load as load
     from regard.api import train as train
     from regard.attention import align as align
@@ -26,26 +25,26 @@ if TYPE_CHECKING:
     from regard.decode import beam as beam
     from regard.decode import greedy as greedy
     from regard.decode import sample as sample
-    from regard.inspect.trace import Trace as Trace
-    from regard.inspect.trace import trace as trace
     from regard.models import Model as Model
     from regard.models import ModelSettings as ModelSettings
     from regard.models import Sizes as Sizes
     from regard.models import build as build
     from regard.models import count_parameters as count_parameters
     from regard.run.folder import Run as Run
-    from regard.run.predictor import Predictor as Predictor
     from regard.show.notebook import head_view as head_view
     from regard.show.notebook import model_view as model_view
     from regard.show.notebook import neuron_view as neuron_view
     from regard.tasks import Prediction as Prediction
     from regard.tasks import Sight as Sight
     from regard.tasks.look import look as look
+    from regard.traces.trace import Trace as Trace
+    from regard.traces.trace import trace as trace
+    from regard.training import Listener as Listener
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api": "load",
+    "api": "load train",
     "attention": """
         Additive Alibi Aligned Attention Causal Cosine Dot Entmax15 FeatureMap General Given
         GlobalWindow Gumbel Hard Heads Learned Location Memory Padding Proportional Relu Rotary
@@ -53,15 +52,16 @@ _HOMES = {
     """,
     "decode": "DecodeSettings Hypothesis beam greedy sample",
     "errors": "RegardError",
-    "inspect.trace": "Trace trace",
+    "traces.trace": "Trace trace",
     "models": "Model ModelSettings Sizes build count_parameters",
     "run.folder": "Run",
-    "run.predictor": "Predictor",
+    "answer.predictor": "Predictor",
     "show.notebook": "head_view model_view neuron_view",
     "tasks": "Prediction Sight look",
+    "training": "Listener",
 }
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names.split()}
-_ROOMS = ("train", "worked")
+_ROOMS = ("worked",)
 
 __all__ = sorted([*_HOME_OF, *_ROOMS])  # noqa: PLE0605
 
@@ -76,23 +76,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
-
-
-class _Train(ModuleType):
-    """The room `regard.train`, which is also what people call: `regard.train("train.en", "train.de")`."""
-
-    @property
-    def __call__(self) -> Any:
-        return import_module("regard.api").train
-
-
-class _Package(ModuleType):
-    """This package. Python puts a room into it when the room is first imported; `train` becomes callable."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "train" and isinstance(value, ModuleType):
-            value.__class__ = _Train
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard import box
+from regard.answer.predictor import Predictor
 from regard.config import merge
 from regard.errors import UsageError, kind_of
 from regard.run.device import need_gpu
-from regard.run.predictor import Predictor
 from regard.run.resolve import place
 
 if TYPE_CHECKING:
-    from regard.run.engine import Note, Precision
-    from regard.run.forms import Choice
-    from regard.train import Listener
+    from regard.answer.engine import Note, Precision
+    from regard.answer.forms import Choice
+    from regard.training import Listener
 
 Name = str | Path
 
@@ -71,11 +71,11 @@ def train(  # noqa: PLR0913
     With `start_from`, begin with the vocabulary and weights of that run or model in the box.
     `settings` are single ones by their path, `{"train.steps": 500}`, or a tree of them. `fast` is for a GPU:
     bfloat16, and packed, compiled steps where the model allows. Progress is shown unless a `listener` hears
-    it: `regard.train.Listener()` keeps silent. A stop asked for by a signal is passed on when the run is safe
+    it: `regard.Listener()` keeps silent. A stop asked for by a signal is passed on when the run is safe
     on disk.
     """
-    from regard.train import Listener
-    from regard.train import train as train_run
+    from regard.training import Listener
+    from regard.training import train as train_run
 
     held_out = valid if isinstance(valid, list | tuple) else [valid]
     folder, resolved = place(
@@ -96,7 +96,7 @@ def train(  # noqa: PLR0913
         raise UsageError(
             f"{kind_of(listener)} cannot listen",
             where="listener",
-            remedy="make a subclass of regard.train.Listener, and give one of it",
+            remedy="make a subclass of regard.Listener, and give one of it",
         )
     if listener is None:
         from regard.show.progress import TrainingProgress

@@ -8,7 +8,7 @@ import pytest
 
 import regard
 from regard.cli.main import status
-from regard.cli.meant import meant, refuse_files
+from regard.cli.target import meant, refuse_files
 from regard.errors import RegardError
 from regard.run.load import no_such_run
 

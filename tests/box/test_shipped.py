@@ -47,8 +47,8 @@ class TestEach:
         assert card.licence in text
 
     def test_the_model_is_what_the_card_says(self, name):
+        from regard.answer.predictor import Predictor
         from regard.models import count_parameters
-        from regard.run.predictor import Predictor
 
         predictor, card = Predictor.load(box.folder(name), "cpu"), box.card(name)
         assert predictor.task == card.task

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from regard.run.exam import Exam, judge
+from regard.answer.test_set import Exam, judge
 from tests.run import kinds
 
 

@@ -80,7 +80,7 @@ def test_beam(trained, tell_json):
 def test_a_trace_as_files(transformer, tmp_path, tell):
     from xml.etree import ElementTree
 
-    from regard.inspect.trace import Trace
+    from regard.traces.trace import Trace
 
     svg, png, html, npz = files = [tmp_path / f"a.{kind}" for kind in ("svg", "png", "html", "npz")]
     kinds = [word for file in files for word in (f"--{file.suffix[1:]}", file)]

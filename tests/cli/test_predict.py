@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from regard.answer.stream import Form
 from regard.cli import predict as command
 from regard.cli.main import status
-from regard.run.stream import Form
 from regard.tasks import point
 from tests.run import kinds
 
@@ -132,7 +132,7 @@ class TestLines:
 
     def test_memory_is_bounded_by_chunks(self, folder, piped, monkeypatch):
         """Ten thousand blank lines need no model, and are never held together."""
-        from regard.run.stream import Stream
+        from regard.answer.stream import Stream
 
         held, whole = [], Stream._together
         monkeypatch.setattr(

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from regard.run.folder import Run
-from regard.train import Outcome
+from regard.training import Outcome
 from tests.cli.tiny import TINY
 
 
@@ -43,7 +43,7 @@ def test_nobody_is_sent_to_look_where_there_is_no_attention(tmp_path, tell):
 
 
 def test_of_many_processes_the_first_speaks(run, tell, monkeypatch):
-    monkeypatch.setattr("regard.train.train", lambda *_: Outcome(2, "2 steps done", 2, 1.0))
+    monkeypatch.setattr("regard.training.train", lambda *_: Outcome(2, "2 steps done", 2, 1.0))
     assert "What to type next:" in tell("train", run)[2]
     monkeypatch.setenv("RANK", "1")
     assert tell("train", run)[2] == ""
@@ -176,7 +176,7 @@ def test_a_line_that_is_not_utf8_stops_or_is_skipped(word, code, tmp_path, tell)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_clean_stop_tells_its_signal(number, tmp_path, monkeypatch, tell):
     outcome = Outcome(1, "asked to stop", 0, 1.0, signal=number)
-    monkeypatch.setattr("regard.train.train", lambda *_: outcome)
+    monkeypatch.setattr("regard.training.train", lambda *_: outcome)
     assert tell("train", "--toy", "copy", "-o", tmp_path)[0] == 128 + number
 
 
@@ -197,7 +197,7 @@ def test_fast_is_for_a_gpu(tmp_path, tell, monkeypatch):
     asked = []
     monkeypatch.setattr("regard.run.device.choose_device", lambda _: torch.device("cuda"))
     monkeypatch.setattr(
-        "regard.train.train",
+        "regard.training.train",
         lambda _folder, settings, *_: asked.append(settings) or Outcome(2, "2 steps done", 2, 1.0),
     )
     assert "For such a model --fast makes more of this GPU" in tell(*given)[2]

@@ -26,8 +26,8 @@ from regard.run import weights
 from regard.run.checkpoint import Checkpoints
 from regard.run.folder import Run
 from regard.run.settings import RunSettings
-from regard.train import Trainer, judge
-from tests.train.kit import changed, ended, fork, numbers_of, ranks, tiny, trained
+from regard.training import Trainer, judge
+from tests.training.kit import changed, ended, fork, numbers_of, ranks, tiny, trained
 
 KINDS = ("rnn", "transformer", "pointer")
 # Each part of the work: where it lives, how often it is done in a run, and about how many calls it makes.

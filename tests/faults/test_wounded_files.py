@@ -15,16 +15,16 @@ from regard.config import parse, read_toml, to_toml
 from regard.data import store
 from regard.data.store import Ids, Store
 from regard.errors import DataError, DiskError, ModelFileError, UsageError
-from regard.inspect import file as trace_file
-from regard.inspect.trace import Trace
 from regard.presets import names, preset
 from regard.run import archive
 from regard.run.checkpoint import MANIFEST, Checkpoints
 from regard.run.settings import RunSettings
 from regard.run.task import read_task
+from regard.traces import file as trace_file
+from regard.traces.trace import Trace
 from tests.faults.wounds import survive, wounded_bytes, wounded_json, wounded_toml, wounded_tree
-from tests.inspect.kit import traced
 from tests.tasks.kit import task_of
+from tests.traces.kit import traced
 
 CHUNKS = 10
 MANY = 10**6 if os.environ.get("REGARD_LONG") else 10**5

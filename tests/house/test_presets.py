@@ -14,8 +14,8 @@ from regard.presets import DEFAULT_OF, about, names, preset
 from regard.run.resolve import resolve
 from regard.run.settings import RunSettings
 from regard.tasks import TASKS
-from regard.train.optimise import make_optimiser
-from regard.train.step import Learner
+from regard.training.optimise import make_optimiser
+from regard.training.step import Learner
 
 SMALL = {"width": 16, "layers": 2, "heads": 2, "feedforward": 24}
 

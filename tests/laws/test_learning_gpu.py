@@ -29,7 +29,7 @@ from regard.layers import feedforward_op, norm_op
 from regard.models import ModelSettings, build
 from regard.tasks import Translate
 from regard.text import Codec, TextSettings
-from regard.train.compiler import shorten_messages
+from regard.training.compiler import shorten_messages
 from tests.laws.test_packed import joined
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

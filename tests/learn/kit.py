@@ -15,7 +15,7 @@ from regard.data.toys import toy
 from regard.models import Model
 from regard.run.folder import Run
 from regard.run.resolve import resolve
-from regard.train import train
+from regard.training import train
 
 ASKED = 200
 

@@ -6,8 +6,8 @@ from unittest.mock import patch
 
 import torch
 
+from regard.answer.predictor import Predictor
 from regard.run.folder import Run
-from regard.run.predictor import Predictor
 from regard.run.resolve import resolve
 
 RNN = {"kind": "rnn", "width": 12}

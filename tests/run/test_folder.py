@@ -11,7 +11,7 @@ from regard.errors import DataError, ModelFileError
 from regard.run import files
 from regard.run.folder import PROBES, Run
 from regard.run.task import read_task
-from tests.train.kit import tiny
+from tests.training.kit import tiny
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.answer.predictor import Predictor
 from regard.errors import MemoryLimitError, ModelFileError, RegardError
 from regard.models import ModelSettings, Sizes, build, count_parameters
 from regard.run import archive, device, load, weights
 from regard.run.folder import Run
-from regard.run.predictor import Predictor
 from tests.run import kinds
 
 

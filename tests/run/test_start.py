@@ -12,7 +12,7 @@ from regard.run.folder import Run
 from regard.run.pack import pack
 from regard.run.resolve import GENTLE, place, resolve
 from regard.run.settings import RunSettings
-from tests.train.kit import tiny, write_corpus
+from tests.training.kit import tiny, write_corpus
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from regard.inspect.site import TracedSite
-from regard.inspect.trace import Trace
-from regard.inspect.words import Axis
-from tests.inspect.kit import traced
+from regard.traces.site import TracedSite
+from regard.traces.trace import Trace
+from regard.traces.words import Axis
 from tests.show.payloads import CORPUS
+from tests.traces.kit import traced
 
 PART = 25  # tricks in one trace: a page of them is still drawn in a second
 PARTS = [CORPUS[start : start + PART] for start in range(0, len(CORPUS), PART)]

@@ -10,7 +10,7 @@ from regard.show.dashboard import Dashboard
 from regard.show.moment import Moment
 from regard.tasks import Prediction, Sight
 from regard.tasks.look import Site
-from regard.train.events import Evaluated, Stepped
+from regard.training.events import Evaluated, Stepped
 
 
 def evaluated(step, value, is_best):

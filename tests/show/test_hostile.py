@@ -8,17 +8,17 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from regard.inspect.trace import Trace
 from regard.show import figure, svg
 from regard.show.heatmap import heat_map, sight
 from regard.show.label import one_line
 from regard.show.notebook import head_view, model_view, neuron_view
 from regard.show.page import frame, page
-from tests.inspect.kit import traced
+from regard.traces.trace import Trace
 from tests.show.hostile import PARTS, hostile
 from tests.show.payloads import CORPUS, ESCAPES
 from tests.show.test_page import Reader, blocks
 from tests.show.test_svg import parsed, uniform
+from tests.traces.kit import traced
 
 # What steers a terminal or turns text around: nothing of ours needs any of it but a line's end.
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066\u2067]")

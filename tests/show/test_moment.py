@@ -6,7 +6,7 @@ import pytest
 from regard.evaluate import Metric
 from regard.run.folder import Run
 from regard.show.moment import Moment, duration, judged, recall, told
-from regard.train.events import Evaluated, Stepped
+from regard.training.events import Evaluated, Stepped
 
 SCORE = Metric("BLEU", 41.26, "a signature", (40.0, 42.5))
 

@@ -13,7 +13,7 @@ import torch
 import regard
 from regard.errors import UsageError
 from regard.show.notebook import Page, head_view, model_view, neuron_view
-from tests.inspect.kit import traced
+from tests.traces.kit import traced
 
 TOKENS = ["[CLS]", "the", "Ġcat", "##s", "[SEP]"]
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from regard.errors import UsageError
-from regard.inspect.words import Axis
 from regard.show import page as page_module
 from regard.show.page import frame, framed, inert, page
-from tests.inspect.kit import KINDS, traced
+from regard.traces.words import Axis
 from tests.show.payloads import EVERY
+from tests.traces.kit import KINDS, traced
 
 OWN = {
     "html", "head", "meta", "title", "style", "body", "header", "h1", "span", "button", "div", "label",

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from regard.evaluate import Metric
 from regard.show.progress import JsonProgress, TrainingProgress
-from regard.train import train
-from regard.train.events import Evaluated, Outcome, Stepped
+from regard.training import train
+from regard.training.events import Evaluated, Outcome, Stepped
 
 FACTS = {
     "step": 0,

@@ -12,7 +12,7 @@ from regard.errors import DataError, RegardError
 from regard.evaluate import Comparison, Metric
 from regard.show import report
 from regard.tasks import Prediction
-from regard.train.table import Row, Table
+from regard.training.table import Row, Table
 
 unhurried = settings(deadline=None)
 BLEU = Metric("BLEU", 41.023, "nrefs:1|case:lc", (40.12, 41.9))

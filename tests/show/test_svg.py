@@ -9,8 +9,8 @@ import pytest
 from regard.errors import UsageError
 from regard.show import figure, svg
 from regard.show.colour import cividis
-from tests.inspect.kit import MODELS, traced
 from tests.show.payloads import EVERY, HOSTILE
+from tests.traces.kit import MODELS, traced
 
 SPACE = "{http://www.w3.org/2000/svg}"
 ALLOWED = {"svg", "title", "rect", "text", "image", "line"}

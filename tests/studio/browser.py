@@ -13,7 +13,7 @@ import pytest
 
 import regard
 from regard.studio.page import FOLDER
-from regard.train import Listener
+from regard.training import Listener
 from tests.studio.kit import server
 
 CHROMIUM = os.environ.get("REGARD_CHROMIUM") or shutil.which("chromium") or ""

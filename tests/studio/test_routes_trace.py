@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+from regard.answer.predictor import Predictor
 from regard.attention import watch
-from regard.inspect.trace import Trace, trace
-from regard.run.predictor import Predictor
 from regard.tasks.task import device_of
 from regard.text import END
+from regard.traces.trace import Trace, trace
 
 TEXT = {
     "rnn": "a b c d e",

@@ -13,7 +13,7 @@ import pytest
 
 from regard.show.page import frame, page
 from regard.studio import routes_trace
-from regard.train.judge import sample_entry
+from regard.training.judge import sample_entry
 from regard.worked import EXAMPLES
 from tests.show.hostile import PARTS, hostile
 from tests.show.payloads import CORPUS, IMAGE

@@ -14,8 +14,8 @@ from regard.cli.main import app
 
 if TYPE_CHECKING:
     from regard.run.settings import RunSettings
-    from regard.train import Listener
-    from regard.train.variants import Variant
+    from regard.training import Listener
+    from regard.training.variants import Variant
 
 
 @app.command()
@@ -58,8 +58,8 @@ def compare(
     """
     output.speak_json(as_json)
     from regard.run.resolve import resolve
-    from regard.train.compare import compare as compare_all
-    from regard.train.variants import variants
+    from regard.training.compare import compare as compare_all
+    from regard.training.variants import variants
 
     held_out = {"data": {"test": [str(path.resolve()) for path in test]}} if test else {}
 

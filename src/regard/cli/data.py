@@ -59,7 +59,7 @@ def data(
         from rich.console import Console
 
         from regard.run.resolve import resolve
-        from regard.train.preview import preview
+        from regard.training.preview import preview
 
         changes = [f"data.on_bad_utf8={on_bad_utf8}", *(changes or [])]
         settings = resolve(

@@ -38,7 +38,7 @@ def demo(
     output.speak_json(as_json)
     from regard.run.resolve import resolve
     from regard.show.progress import JsonProgress, TrainingProgress
-    from regard.train import train
+    from regard.training import train
 
     if again and (out / "config.toml").is_file():
         shutil.rmtree(out)

@@ -11,8 +11,8 @@ from regard.cli import output
 from regard.cli.main import app
 
 if TYPE_CHECKING:
-    from regard.train.finding import Finding
-    from regard.train.machine import Machine
+    from regard.training.finding import Finding
+    from regard.training.machine import Machine
 
 
 @app.command()
@@ -28,7 +28,7 @@ def doctor(
     curves sane, and does it give more than one answer? Exit code 1 when something is wrong.
     """
     output.speak_json(as_json)
-    from regard.train.doctor import diagnose
+    from regard.training.doctor import diagnose
 
     diagnosis = diagnose(run, device, None if as_json else _tell)
     if as_json:
@@ -41,6 +41,6 @@ def doctor(
 
 def _tell(known: Machine | Finding) -> None:
     from regard.show.checkup import finding_line, machine_grid
-    from regard.train.machine import Machine
+    from regard.training.machine import Machine
 
     output.show(machine_grid(known) if isinstance(known, Machine) else finding_line(known))

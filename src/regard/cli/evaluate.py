@@ -12,8 +12,8 @@ from regard.cli import output
 from regard.cli.main import app
 
 if TYPE_CHECKING:
+    from regard.answer.test_set import Exam
     from regard.evaluate import Comparison, Metric
-    from regard.run.exam import Exam
     from regard.run.folder import Run
 
 
@@ -71,7 +71,7 @@ def evaluate(
     if hypotheses is not None and not _is_run(paths[0]):
         _judge_lines(hypotheses, paths, lowercase, tokenize)
         return
-    from regard.run.exam import compare, judge
+    from regard.answer.test_set import compare, judge
 
     run, exam = _asked(paths, examples)
     answers = exam.answers(run.task)
@@ -96,8 +96,8 @@ def evaluate(
 
 def _asked(paths: Sequence[Path], most: int | None) -> tuple[Run, Exam]:
     """The run and its test: the files named, or the run's own."""
+    from regard.answer.test_set import Exam
     from regard.errors import RegardError, UsageError
-    from regard.run.exam import Exam
     from regard.run.folder import Run
     from regard.run.load import folder_of
 
@@ -128,11 +128,11 @@ def _predicted(
     `place` is the device and the weights there; `to` is the language that was asked for, and the ending of
     the test's last file: that will do for a model that knows it, where no question has a tag.
     """
+    from regard.answer.predictor import Predictor
+    from regard.answer.test_set import perplexity
     from regard.cli.bar import bar
     from regard.data.example import Line
     from regard.errors import UsageError
-    from regard.run.exam import perplexity
-    from regard.run.predictor import Predictor
     from regard.tasks import Language
 
     device, weights = place
@@ -160,7 +160,7 @@ def _predicted(
 
 def _judge_lines(hypotheses: Path, references: list[Path], lowercase: bool, tokenize: str) -> None:
     """Ready-made output against one or several translations of the same text."""
-    from regard.run.exam import judge_texts
+    from regard.answer.test_set import judge_texts
 
     predicted = _lines(hypotheses)
     metrics = judge_texts(

@@ -11,11 +11,11 @@ import typer
 
 from regard.cli import output
 from regard.cli.main import app
-from regard.cli.meant import meant, refuse_files
+from regard.cli.target import meant, refuse_files
 
 if TYPE_CHECKING:
-    from regard.inspect.trace import Trace
-    from regard.run.predictor import Predictor
+    from regard.answer.predictor import Predictor
+    from regard.traces.trace import Trace
 
 
 @app.command()
@@ -60,8 +60,8 @@ def look(
     are those of the answer that search chose.
     """
     output.speak_json(as_json)
-    from regard.inspect.trace import trace
-    from regard.run.predictor import Predictor
+    from regard.answer.predictor import Predictor
+    from regard.traces.trace import trace
 
     run, texts = meant(words or (), model, "translate")
     refuse_files(texts, "type one of its lines, in quotes")

@@ -14,14 +14,14 @@ import typer
 
 from regard.cli import output
 from regard.cli.main import app
-from regard.cli.meant import meant, refuse_files
+from regard.cli.target import meant, refuse_files
 
 if TYPE_CHECKING:
+    from regard.answer.predictor import Predictor
+    from regard.answer.stream import Form, Manner, Shard
     from regard.data.compressed import Stream as ByteStream
     from regard.data.lines import TextLine
     from regard.decode import DecodeSettings
-    from regard.run.predictor import Predictor
-    from regard.run.stream import Form, Manner, Shard
 
 # Each friendly name, its task, and one line of help.
 NAMES = {
@@ -176,10 +176,10 @@ def predict(
 ) -> None:
     """Answer texts; `name` is what the command was called, and NAMES has the help of each."""
     output.speak_json(as_json)
+    from regard.answer.engine import changed
+    from regard.answer.stream import Form, Manner, Shard, Stream, skip, write_out
     from regard.cli.bar import bar
     from regard.errors import DataError, UsageError
-    from regard.run.engine import changed
-    from regard.run.stream import Form, Manner, Shard, Stream, skip, write_out
 
     run, texts = meant(words or (), model, NAMES[name][0])
     if texts and source is not None:
@@ -246,8 +246,8 @@ def _total(
 
 
 def _show_look(predictor: Predictor, text: str, manner: Manner, decode: DecodeSettings) -> None:
-    from regard.inspect.trace import traces
     from regard.show.heatmap import alignment
+    from regard.traces.trace import traces
 
     for seen in traces(predictor, text, decode, to=manner.to, split=manner.split):
         print()
@@ -258,8 +258,8 @@ def _show_look(predictor: Predictor, text: str, manner: Manner, decode: DecodeSe
 def _loaded(
     run: Path, device: str, numbers: tuple[str, str], batch_tokens: int, strict: bool
 ) -> Predictor:
+    from regard.answer.predictor import Predictor
     from regard.errors import UsageError
-    from regard.run.predictor import Predictor
 
     precision, weights = numbers
     if precision not in ("float32", "bfloat16"):
@@ -281,8 +281,8 @@ def _note(message: str) -> None:
 
 def _check_name(name: str, predictor: Predictor) -> None:
     """`regard translate` of a tagger is a slip; say which name is meant."""
+    from regard.answer.predictor import VERB_OF
     from regard.errors import UsageError
-    from regard.run.predictor import VERB_OF
 
     task, _ = NAMES[name]
     if task and task != predictor.task:
@@ -314,8 +314,8 @@ def _asks_a_person(texts: list[str] | None, source: Path | None) -> bool:
 
 @contextmanager
 def _destination(target: Path | None, form: Form, resume: bool) -> Iterator[tuple[ByteStream, int]]:
+    from regard.answer.stream import output_file
     from regard.errors import UsageError
-    from regard.run.stream import output_file
 
     if target is not None:
         with output_file(target, form.lines_each, resume) as opened:

@@ -16,7 +16,7 @@ from regard.cli.main import app
 if TYPE_CHECKING:
     from regard.models import ModelSettings
     from regard.run.settings import RunSettings
-    from regard.train import Outcome
+    from regard.training import Outcome
 
 
 @app.command()
@@ -84,7 +84,7 @@ def train(
     from regard.run.device import choose_device, need_gpu
     from regard.run.resolve import place
     from regard.show.progress import JsonProgress, TrainingProgress
-    from regard.train import train as run_training
+    from regard.training import train as run_training
 
     changes = [*["data.on_bad_utf8=skip"] * (on_bad_utf8 == "skip"), *(changes or [])]
     folder, settings = place(

@@ -25,7 +25,7 @@ from regard.models import (
 from regard.tasks import Batch, Translate
 from regard.tasks.batch import joined
 from regard.text import Codec, TextSettings
-from regard.train.feed import plan_for
+from regard.training.feed import plan_for
 
 Family = Literal["transformer", "rnn"]
 

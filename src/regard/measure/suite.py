@@ -18,7 +18,7 @@ from regard.measure.scene import Scene
 from regard.measure.table import Cell, Table
 from regard.measure.training import training
 from regard.run.device import choose_device
-from regard.train.machine import processor_name
+from regard.training.machine import processor_name
 
 PARTS = ("floor", "attention", "training", "decoding", "looking")
 Tell = Callable[[Table], None]

@@ -14,7 +14,7 @@ from regard.measure.table import Cell, Ratio, Seconds, Share, Table
 from regard.models import Model
 from regard.run.settings import TrainSettings
 from regard.tasks import Batch
-from regard.train.optimise import make_optimiser
+from regard.training.optimise import make_optimiser
 
 BATCHES = 3
 PEER = "nn.Transformer"

@@ -11,8 +11,8 @@ from rich.text import Text
 from regard.show.label import one_line
 
 if TYPE_CHECKING:
-    from regard.train.finding import Finding
-    from regard.train.machine import Machine
+    from regard.training.finding import Finding
+    from regard.training.machine import Machine
 
 COLOURS = {"right": "green", "wrong": "bold red", "note": "yellow"}
 

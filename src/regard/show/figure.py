@@ -17,11 +17,11 @@ from jaxtyping import Float, UInt8
 from rich.cells import cell_len
 
 from regard.errors import UsageError
-from regard.inspect.site import TracedSite
-from regard.inspect.trace import Trace
 from regard.show.colour import cividis
 from regard.show.heatmap import AXES, TOPS
 from regard.show.label import one_line, piece_names, shortened
+from regard.traces.site import TracedSite
+from regard.traces.trace import Trace
 
 FONT = 13.0
 LETTER = 0.62 * FONT  # about as wide as a letter of a sans-serif font is

@@ -24,8 +24,8 @@ from regard.show.frame import Frame
 from regard.show.label import in_ascii, one_line, padded, piece_names, shortened
 
 if TYPE_CHECKING:
-    from regard.inspect.trace import Trace
     from regard.tasks.look import Sight
+    from regard.traces.trace import Trace
 
 LEGEND = 20  # cells from the least weight to the most
 TOPS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)

@@ -10,7 +10,7 @@ from typing import Any, final
 from regard.evaluate import Metric
 from regard.run.folder import Run
 from regard.tasks import Sight
-from regard.train.events import Evaluated, Stepped
+from regard.training.events import Evaluated, Stepped
 
 
 @final

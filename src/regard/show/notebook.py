@@ -17,13 +17,13 @@ from typing import Any, final
 
 import numpy as np
 
+from regard.answer.predictor import Predictor
 from regard.errors import UsageError
-from regard.inspect.site import Kind, TracedSite
-from regard.inspect.trace import Trace, trace
-from regard.inspect.words import Axis
-from regard.run.predictor import Predictor
 from regard.show.page import Theme, View, framed, page
 from regard.tasks import Prediction
+from regard.traces.site import Kind, TracedSite
+from regard.traces.trace import Trace, trace
+from regard.traces.words import Axis
 
 Layers = Sequence[Any]  # one array or tensor a layer, (1, heads, query, key)
 

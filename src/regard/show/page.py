@@ -18,10 +18,10 @@ from typing import Any, Literal
 import numpy as np
 
 from regard.errors import UsageError
-from regard.inspect.site import TracedSite
-from regard.inspect.trace import Trace
 from regard.show.colour import ANCHORS
 from regard.show.label import one_line, piece_names, shortened
+from regard.traces.site import TracedSite
+from regard.traces.trace import Trace
 
 View = Literal["map", "lines", "model", "neurons"]
 Theme = Literal["dark", "light"]

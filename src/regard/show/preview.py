@@ -15,7 +15,7 @@ from regard.data.toys import Toy
 from regard.show.label import isolated, one_line, shortened
 
 if TYPE_CHECKING:
-    from regard.train.preview import Preview
+    from regard.training.preview import Preview
 
 ROWS = 3
 SHOWN = 160  # cells of one side of an example

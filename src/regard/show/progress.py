@@ -25,7 +25,7 @@ from regard.show.label import one_line
 from regard.show.moment import Moment, judged, recall, told
 from regard.show.report import data_report
 from regard.tasks import Sight
-from regard.train.events import Evaluated, Listener, Outcome, Stepped
+from regard.training.events import Evaluated, Listener, Outcome, Stepped
 
 MOVE = 0.5  # seconds between two pictures: drawing one takes some of the time that training wants
 EVERY = 5.0  # seconds between two lines where nobody watches

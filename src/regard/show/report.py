@@ -24,7 +24,7 @@ from regard.show.label import isolated, one_line, piece_names, shortened
 
 if TYPE_CHECKING:
     from regard.tasks import Prediction
-    from regard.train import table as compared
+    from regard.training import table as compared
 
 BAR = 10  # cells of a probability of 1
 ALTERNATIVES = 5

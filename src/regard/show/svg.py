@@ -13,9 +13,9 @@ from html import escape
 import numpy as np
 from jaxtyping import Float
 
-from regard.inspect.trace import Trace
 from regard.show import figure, png
 from regard.show.figure import FONT, INK, Box, Dots, Figure, Shape, Stroke, Weights, Words
+from regard.traces.trace import Trace
 
 
 def drawing(

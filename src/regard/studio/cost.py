@@ -8,13 +8,13 @@ from regard.studio.refusal import Refusal
 from regard.studio.settings import Limits
 
 if TYPE_CHECKING:
+    from regard.answer.predictor import Predictor
     from regard.decode import DecodeSettings
-    from regard.run.predictor import Predictor
 
 
 def check_cost(predictor: Predictor, text: str, settings: DecodeSettings, limits: Limits) -> None:
     """Refuse, with the limit and the value, what would take too long or too much memory (S3)."""
-    from regard.run.room import count
+    from regard.answer.capacity import count
 
     symbols = count(predictor.run.task, text)
     _within("text", "symbols", symbols, limits.symbols)

@@ -6,13 +6,13 @@ import csv
 import io
 import unicodedata
 
-from regard.inspect.site import TracedSite
-from regard.inspect.trace import Trace
 from regard.show.page import page
 from regard.show.svg import drawing
 from regard.studio.kinds import Kind
 from regard.studio.refusal import Refusal
 from regard.studio.traces import head_of, number_of, site_of
+from regard.traces.site import TracedSite
+from regard.traces.trace import Trace
 
 WRITTEN_OUT = 4_000_000
 _FORMULA = ("=", "+", "-", "@")

@@ -9,8 +9,8 @@ from regard.text.keep import languages, tag
 from regard.text.language import NAMES, guess
 
 if TYPE_CHECKING:
-    from regard.inspect.trace import Trace
-    from regard.run.predictor import Predictor
+    from regard.answer.predictor import Predictor
+    from regard.traces.trace import Trace
 
 
 def goal_of(predictor: Predictor, text: str, to: str | None) -> str | None:

@@ -25,7 +25,7 @@ from regard.text.keep import languages, tag
 from regard.text.language import NAMES
 
 if TYPE_CHECKING:
-    from regard.run.predictor import Predictor
+    from regard.answer.predictor import Predictor
     from regard.run.settings import RunSettings
 
 Stamp = tuple[int, int, int]  # what changes when a file is written anew
@@ -77,7 +77,7 @@ class Shelf:
 
     def predictor(self, name: str) -> Predictor:
         """The model of a run: a newer one when its folder has one, else the one that served so far."""
-        from regard.run.predictor import Predictor
+        from regard.answer.predictor import Predictor
 
         folder = self.folder(name)
         now = _stamp(folder / "model.safetensors")

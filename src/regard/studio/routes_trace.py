@@ -20,9 +20,9 @@ from regard.studio.symbol import symbols_of
 from regard.studio.traces import described, finite, head_of, number_of, site_of
 
 if TYPE_CHECKING:
+    from regard.answer.predictor import Predictor
     from regard.decode import DecodeSettings
-    from regard.inspect.trace import Trace
-    from regard.run.predictor import Predictor
+    from regard.traces.trace import Trace
 
 router = APIRouter(prefix="/api/trace", tags=["trace"])
 Here = Annotated[Studio, Depends(warm_studio)]
@@ -88,7 +88,7 @@ def weights(
         return _raw(picture.as_floats(head_of(found.scores, head)))
     table = head_of(found.weights, head)
     if words:
-        from regard.inspect.words import merge
+        from regard.traces.words import merge
 
         table = merge(table[None], trace.axes[found.queries], trace.axes[found.keys])[0]
     return _raw(picture.as_bytes(table).tobytes())
@@ -197,7 +197,7 @@ def _raw(content: bytes) -> Response:
 
 
 def _settings(predictor: Predictor, asked: TraceAsked, longest: int) -> DecodeSettings:
-    from regard.run.engine import changed
+    from regard.answer.engine import changed
 
     usual = predictor.run.settings.decode
     beam = asked.beam or usual.beam
@@ -217,7 +217,7 @@ def _settings(predictor: Predictor, asked: TraceAsked, longest: int) -> DecodeSe
 
 
 def _trace(predictor: Predictor, asked: TraceAsked, settings: DecodeSettings) -> Trace:
-    from regard.inspect.trace import trace
+    from regard.traces.trace import trace
 
     check_goal(predictor, asked.text)
     prefix = symbols_of(predictor, asked.prefix)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from regard.studio.refusal import Refusal
 
 if TYPE_CHECKING:
-    from regard.run.predictor import Predictor
+    from regard.answer.predictor import Predictor
 
 WORDS = 32  # names that are no symbol of their own, and must be cut into some
 
 
 def symbols_of(predictor: Predictor, prefix: Sequence[int | str]) -> list[int | str]:
     """Names of symbols as their ids; what has no such name is left for the library to understand."""
-    from regard.inspect.search import names_of
     from regard.tasks import Language, Translate
+    from regard.traces.search import names_of
 
     match predictor.run.task:
         case Translate(target=codec) | Language(codec=codec):

@@ -15,8 +15,8 @@ from regard.studio.refusal import Refusal
 from regard.studio.settings import Limits
 
 if TYPE_CHECKING:
-    from regard.inspect.site import TracedSite
-    from regard.inspect.trace import Trace
+    from regard.traces.site import TracedSite
+    from regard.traces.trace import Trace
 
 
 @final

@@ -18,8 +18,8 @@ def warm_up() -> None:
     with _one_at_a_time:
         if not _done.is_set():
             import regard.data.toys
-            import regard.inspect.trace
             import regard.studio.export
+            import regard.traces.trace
             import regard.worked  # noqa: F401
 
             # A full collection walks all that libraries hold, 0.1 s each time, and everybody waits.

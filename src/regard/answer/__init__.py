@@ -1,0 +1,1 @@
+"""Asking a loaded model: questions in, answers out, long text, streams, looking."""

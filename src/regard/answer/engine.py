@@ -1,0 +1,182 @@
+"""How texts become predictions: in the precision asked for, within memory, each one by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any, Literal, final, get_args
+
+import torch
+
+from regard.answer.forms import Forms
+from regard.config import parse
+from regard.decode import DecodeSettings
+from regard.errors import MemoryLimitError, UsageError, kind_of
+from regard.models import Model
+from regard.run.device import is_out_of_memory
+from regard.tasks import Prediction, Task
+from regard.tasks.groups import ROWS
+from regard.tasks.task import Progress
+
+Precision = Literal["float32", "bfloat16"]
+Note = Callable[[str], None]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Engine:
+    """A task and its model at work; `note` hears of what was done otherwise than asked."""
+
+    task: Task
+    forms: Forms
+    precision: Precision
+    batch_tokens: int
+    strict: bool
+    note: Note
+
+    def __post_init__(self) -> None:
+        if self.precision not in get_args(Precision):
+            raise UsageError(
+                f"no precision '{self.precision}'",
+                where=f'precision="{self.precision}"',
+                remedy="float32 or bfloat16",
+            )
+
+    def answer(
+        self, texts: list[str], settings: DecodeSettings, advance: Progress | None
+    ) -> list[Prediction]:
+        """Answers in the precision asked for; where that breaks down, in float32 (D11)."""
+        found = self._within_memory(texts, settings, self.precision, advance)
+        broken = [number for number, answer in enumerate(found) if _is_broken(answer)]
+        if self.precision == "float32" or not broken:
+            return found
+        again = self._within_memory([texts[n] for n in broken], settings, "float32", None)
+        for number, answer in zip(broken, again, strict=True):
+            found[number] = answer
+        self.note(
+            f"{self.precision} broke down on {len(broken)} of {len(found)} texts: "
+            "these were worked out again in float32"
+        )
+        return found
+
+    def draw(
+        self,
+        texts: list[str],
+        settings: DecodeSettings,
+        places: Sequence[int],
+        advance: Progress | None,
+    ) -> list[Prediction]:
+        """Answers drawn by chance, each a function of the seed, its text and its place in the input."""
+        drawn = []
+        for text, place in zip(texts, places, strict=True):
+            drawn.append(self._drawn(text, settings, place))
+            if advance is not None:
+                advance(1)
+        return drawn
+
+    def _drawn(self, text: str, settings: DecodeSettings, place: int) -> Prediction:
+        """A batch holds copies of one text, so that neighbours cannot matter; each copy draws anew."""
+        draws: list[Prediction] = []
+        for start in range(0, settings.top_beams, ROWS):
+            seed = Random(f"{settings.seed}/{place}/{start}").getrandbits(48)
+            own = settings.model_copy(update={"seed": seed})
+            draws += self.answer([text] * min(ROWS, settings.top_beams - start), own, None)
+        draws.sort(key=lambda draw: -draw.score)
+        return replace(draws[0], alternatives=tuple((draw.text, draw.score) for draw in draws))
+
+    def _within_memory(
+        self,
+        texts: list[str],
+        settings: DecodeSettings,
+        precision: Precision,
+        advance: Progress | None,
+    ) -> list[Prediction]:
+        """Predict; when memory runs out, with batches half as large, down to eight rows."""
+        tokens, meter = self.batch_tokens, _Meter(advance)
+        while True:
+            try:
+                with self._computing(precision):
+                    return self.task.predict(
+                        self._model(settings, precision),
+                        texts,
+                        settings,
+                        tokens=tokens,
+                        advance=meter.add,
+                    )
+            except (RuntimeError, MemoryError) as fault:
+                if not is_out_of_memory(fault):
+                    raise
+                if tokens <= ROWS:
+                    raise MemoryLimitError(
+                        "one text does not fit into memory",
+                        where=f"up to {max(map(len, texts)):,} characters, beam {settings.beam}",
+                        remedy="shorten it, or lower the beam or max_length",
+                    ) from fault
+            tokens //= 2
+            meter.done = 0
+            if self.forms.device.type == "cuda":
+                torch.cuda.empty_cache()
+
+    def _model(self, settings: DecodeSettings, precision: Precision) -> Model:
+        """The lean form, but where every bit counts, or chance turns a bit into another word."""
+        exact = self.strict or precision != "float32"
+        if self.forms.weights == "float32" and (exact or settings.sample):
+            return self.forms.plain
+        return self.forms.plain if exact else self.forms.answering()
+
+    @contextlib.contextmanager
+    def _computing(self, precision: Precision) -> Iterator[None]:
+        """In this precision; strictly, by one thread: how several share a product depends on its size."""
+        threads = torch.get_num_threads()
+        reduced = precision == "bfloat16"
+        with torch.autocast(self.forms.device.type, dtype=torch.bfloat16, enabled=reduced):
+            try:
+                torch.set_num_threads(1 if self.strict else threads)
+                yield
+            finally:
+                torch.set_num_threads(threads)
+
+
+@final
+@dataclass
+class _Meter:
+    """Tells of each text once, however often it was begun."""
+
+    advance: Progress | None
+    done: int = 0
+    told: int = 0
+
+    def add(self, count: int) -> None:
+        self.done += count
+        if self.advance is not None and self.done > self.told:
+            self.advance(self.done - self.told)
+        self.told = max(self.told, self.done)
+
+
+def changed(settings: DecodeSettings, changes: Mapping[str, Any]) -> DecodeSettings:
+    """These settings with some others in their place; more alternatives widen a beam nobody named."""
+    if not isinstance(settings, DecodeSettings):
+        what = f"how to answer is said by DecodeSettings, and this is {kind_of(settings)}"
+        raise UsageError(what, where="decode", remedy="regard.DecodeSettings(beam=5)")
+    given = {name: value for name, value in changes.items() if value is not None}
+    tree = {**settings.model_dump(), **given}
+    if any(isinstance(tree[name], str) for name in ("beam", "top_beams")):
+        return parse(DecodeSettings, tree, where="decode")  # says what a text should be
+    if tree["top_beams"] > tree["beam"]:
+        if "top_beams" not in given:
+            tree["top_beams"] = tree["beam"]
+        elif "beam" in given and not tree["sample"]:
+            raise UsageError(
+                f"a beam of {tree['beam']} cannot give {tree['top_beams']} alternatives",
+                where="top_beams (--n-best)",
+                remedy=f"widen the beam to {tree['top_beams']}, or ask for fewer",
+            )
+        tree["beam"] = max(tree["beam"], tree["top_beams"])
+    return parse(DecodeSettings, tree, where="decode")
+
+
+def _is_broken(answer: Prediction) -> bool:
+    return answer.finish == "numerics" or not math.isfinite(answer.score)

@@ -1,0 +1,348 @@
+"""A trained model that answers: text in, answers out, in order, whatever stands beside a text in a batch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias, final, overload
+
+import numpy as np
+import torch
+
+from regard.answer.capacity import Room, fitting
+from regard.answer.engine import Engine, Note, Precision, changed
+from regard.answer.forms import Choice, Forms
+from regard.answer.passage import Part, Passages
+from regard.answer.problem import Problem, listed, single, written
+from regard.box.card import Card
+from regard.box.card import read as read_card
+from regard.data.example import TaskName
+from regard.decode import DecodeSettings
+from regard.errors import UsageError
+from regard.models import Model, count_parameters
+from regard.run.device import choose_device
+from regard.run.folder import Run
+from regard.run.load import folder_of
+from regard.tasks import Prediction, Sight, Translate, look
+from regard.tasks.tag import words_of
+from regard.tasks.task import Progress
+
+Texts: TypeAlias = list[str] | tuple[str, ...]  # a plain string is a sequence of strings, too
+
+METHOD_OF: dict[TaskName, str] = {
+    "translate": "translate",
+    "tag": "tag",
+    "classify": "classify",
+    "point": "point",
+    "language": "complete",
+}
+VERB_OF: dict[TaskName, str] = {
+    "translate": "translate",
+    "tag": "tag words",
+    "classify": "classify",
+    "point": "point",
+    "language": "continue text",
+}
+BATCH_TOKENS = 4096
+EMPTY = Prediction("")
+
+
+@final
+class Predictor:
+    """What `regard.load` gives. One text in gives one answer; a list of texts gives a list of answers.
+
+    An answer depends on its text alone, whatever else is in the batch: with `strict`, to the last bit of its
+    score, by one thread on a CPU. `note` hears of anything done otherwise than asked; else Python warns.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        model: Model | Forms,
+        *,
+        precision: Precision = "float32",
+        batch_tokens: int = BATCH_TOKENS,
+        strict: bool = False,
+        note: Note | None = None,
+        card: Card | None = None,
+    ) -> None:
+        self.run, self.card = run, card
+        self.forms = model if isinstance(model, Forms) else Forms(model)
+        self.room = Room.of(run.settings.model)
+        self.engine = Engine(run.task, self.forms, precision, batch_tokens, strict, note or _warn)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        device: str = "auto",
+        *,
+        precision: Precision = "float32",
+        weights: Choice = "stored",
+        batch_tokens: int = BATCH_TOKENS,
+        strict: bool = False,
+        note: Note | None = None,
+    ) -> Predictor:
+        """The model of a run folder, or of one packed into a zip archive.
+
+        On a CPU `weights` may be int8: a quarter of the memory, several times the speed, and answers that
+        differ now and then.
+        """
+        path, place = Path(path), choose_device(device)
+        with folder_of(path) as folder:
+            run = Run.open(folder)
+            # An archive lies unpacked for a moment only; a folder, or a model of the box, is there to stay.
+            forms = Forms.load(run, place, weights, lasting=not path.is_file())
+            card = read_card(folder)
+        return cls(
+            run,
+            forms,
+            precision=precision,
+            batch_tokens=batch_tokens,
+            strict=strict,
+            note=note,
+            card=card,
+        )
+
+    @property
+    def task(self) -> TaskName:
+        """What the model was trained to do."""
+        return self.run.task.name
+
+    @property
+    def model(self) -> Model:
+        """The model itself, to look into, or to change: then it answers as changed."""
+        return self.forms.plain
+
+    @property
+    def device(self) -> torch.device:
+        """Where it works."""
+        return self.forms.device
+
+    @property
+    def limit(self) -> int | None:
+        """The most symbols of a text that the model can read, if there is an end to it."""
+        return self.room.prompt() if self.task == "language" else self.room.read
+
+    @property
+    def passages(self) -> Passages | None:
+        """How running text is read, by a model that translates sentences."""
+        task, settings = self.run.task, self.run.settings
+        if not isinstance(task, Translate):
+            return None
+        learned = settings.batch.max_length * 3 // 4
+        return Passages(task, max(4, min(learned, self.room.read or learned)))
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that it can be asked to translate into; none, where it knows only one."""
+        return self.passages.languages if self.passages else ()
+
+    def __repr__(self) -> str:
+        return f"Predictor({self.task}, {count_parameters(self.model):,} parameters, {self.device})"
+
+    @overload
+    def translate(
+        self,
+        texts: str,
+        *,
+        to: str | None = None,
+        split: bool | None = None,
+        beam: int | None = None,
+        truncate: bool = False,
+    ) -> str: ...
+    @overload
+    def translate(
+        self,
+        texts: Texts,
+        *,
+        to: str | None = None,
+        split: bool | None = None,
+        beam: int | None = None,
+        truncate: bool = False,
+    ) -> list[str]: ...
+    def translate(
+        self,
+        texts: str | Texts,
+        *,
+        to: str | None = None,
+        split: bool | None = None,
+        beam: int | None = None,
+        truncate: bool = False,
+    ) -> str | list[str]:
+        """The target of each source; of a model that knows several languages, `to` says which.
+
+        Such a model reads sentence by sentence, so that a text may be of any length; so does any other when
+        told to `split`.
+        """
+        self.require("translate")
+        split = bool(self.languages) if split is None else split
+        answers = self.predict(texts, to=to, split=split, beam=beam, truncate=truncate)
+        found = [answer.text for answer in answers]
+        return found[0] if isinstance(texts, str) else found
+
+    @overload
+    def tag(self, texts: str, *, truncate: bool = False) -> list[tuple[str, str]]: ...
+    @overload
+    def tag(self, texts: Texts, *, truncate: bool = False) -> list[list[tuple[str, str]]]: ...
+    def tag(
+        self, texts: str | Texts, *, truncate: bool = False
+    ) -> list[tuple[str, str]] | list[list[tuple[str, str]]]:
+        """The words of each text, each with its tag."""
+        self.require("tag")
+        read = self.fitting(listed(texts), truncate=truncate)
+        found = [
+            list(zip(words_of(text) if text.strip() else (), answer.symbols, strict=True))
+            for text, answer in zip(read, self.predict(read), strict=True)
+        ]
+        return found[0] if isinstance(texts, str) else found
+
+    @overload
+    def classify(self, texts: str, *, truncate: bool = False) -> str: ...
+    @overload
+    def classify(self, texts: Texts, *, truncate: bool = False) -> list[str]: ...
+    def classify(self, texts: str | Texts, *, truncate: bool = False) -> str | list[str]:
+        """The label of each text."""
+        self.require("classify")
+        found = [answer.text for answer in self.predict(texts, truncate=truncate)]
+        return found[0] if isinstance(texts, str) else found
+
+    def point(
+        self,
+        problems: str | Texts | Problem | Sequence[Problem] | np.ndarray | torch.Tensor,
+        *,
+        beam: int | None = None,
+    ) -> list[int] | list[list[int]]:
+        """The positions each problem points at, counted from 0.
+
+        A problem is a list of numbers, `[0.3, 0.1]`, or of points, `[(0, 1), (2, 3)]`; or the same as text,
+        `0.3 0.1` and `0,1 2,3`; or an array, (items, features) or (problems, items, features).
+        """
+        self.require("point")
+        texts = written(problems, self.run.task.features)
+        found = [
+            [int(name) for name in answer.symbols] for answer in self.predict(texts, beam=beam)
+        ]
+        return found[0] if isinstance(texts, str) else found
+
+    @overload
+    def complete(
+        self, texts: str, *, max_length: int | None = None, sample: bool = False, seed: int = 1
+    ) -> str: ...
+    @overload
+    def complete(
+        self, texts: Texts, *, max_length: int | None = None, sample: bool = False, seed: int = 1
+    ) -> list[str]: ...
+    def complete(
+        self,
+        texts: str | Texts,
+        *,
+        max_length: int | None = None,
+        sample: bool = False,
+        seed: int = 1,
+    ) -> str | list[str]:
+        """Each text, and what the model says comes next: the likeliest, or drawn by chance (`sample`)."""
+        self.require("language")
+        decode = changed(self.run.settings.decode, {"sample": sample, "seed": seed})
+        found = [a.text for a in self.predict(texts, max_length=max_length, decode=decode)]
+        return found[0] if isinstance(texts, str) else found
+
+    def predict(
+        self,
+        texts: str | Sequence[str],
+        *,
+        beam: int | None = None,
+        top_beams: int | None = None,
+        max_length: int | None = None,
+        decode: DecodeSettings | None = None,
+        truncate: bool = False,
+        to: str | None = None,
+        split: bool = False,
+        numbers: Sequence[int] | None = None,
+        advance: Progress | None = None,
+    ) -> list[Prediction]:
+        """Answers with their scores, whatever the task; settings not named are the run's own.
+
+        Without `to` and `split` each text is read as it stands, a tag before it and all. `top_beams` asks for
+        so many alternatives. A drawn answer is a function of the seed, its text, and the
+        number of its text among all (0, 1, 2, .. if not given). `advance` hears how many texts are done: of
+        texts that are `split`, or translated `to` a language, how many sentences.
+        """
+        changes = {"beam": beam, "top_beams": top_beams, "max_length": max_length}
+        settings = changed(decode or self.run.settings.decode, changes)
+        asked = listed(texts)
+        numbers = range(len(asked)) if numbers is None else numbers
+        if to is None and not split:
+            read = self.fitting(asked, truncate=truncate)
+            return self._answers(read, settings, numbers, advance)
+        self.require("translate")
+        passages = self.passages
+        assert passages is not None
+        return passages.answer(
+            asked, numbers, to, lambda some, own: self._answers(some, settings, own, advance)
+        )
+
+    def _answers(
+        self,
+        read: Sequence[str],
+        settings: DecodeSettings,
+        numbers: Sequence[int],
+        advance: Progress | None,
+    ) -> list[Prediction]:
+        """Answers to texts that the model can read."""
+        asked = [n for n, text in enumerate(read) if text.strip() or self.task == "language"]
+        if advance is not None and len(asked) < len(read):
+            advance(len(read) - len(asked))
+        drawn = settings.sample and self.task not in ("tag", "classify")
+        shares: dict[DecodeSettings, list[int]] = {}
+        for place in asked:
+            own = self.room.bounded(settings, self.run.task, read[place])
+            shares.setdefault(own, []).append(place)
+        found = [EMPTY] * len(read)
+        for own, share in shares.items():
+            chosen = [read[place] for place in share]
+            if drawn:
+                answers = self.engine.draw(chosen, own, [numbers[n] for n in share], advance)
+            else:
+                answers = self.engine.answer(chosen, own, advance)
+            for place, answer in zip(share, answers, strict=True):
+                found[place] = answer
+        return found
+
+    def look(
+        self, text: str, *, to: str | None = None, beam: int | None = None, truncate: bool = False
+    ) -> Sight:
+        """The answer to one text, read as a whole, and where the model looked for it.
+
+        Of a model that knows several languages, `to` says into which.
+        """
+        part = self.whole(text, to)
+        (read,) = self.fitting([part.read if part else text], truncate=truncate)
+        (answer,) = self.predict(read, beam=beam)
+        return look(self.run.task, self.model, read, self.run.settings.decode, answer)
+
+    def whole(self, text: str, to: str | None) -> Part | None:
+        """A text as one thing to read, for a model that knows several languages; others read it as it is."""
+        single(text)
+        if to is not None:
+            self.require("translate")
+        return None if self.passages is None else self.passages.whole(text, to)
+
+    def require(self, task: TaskName) -> None:
+        """Refuse to do what the model was not trained for."""
+        if task != self.task:
+            raise UsageError(
+                f"this model was trained to {VERB_OF[self.task]}, not to {VERB_OF[task]}",
+                where=str(self.run.folder),
+                remedy=f"use .{METHOD_OF[self.task]}(...)",
+            )
+
+    def fitting(self, texts: Sequence[str], *, truncate: bool = False) -> list[str]:
+        """The texts, when the model can read all of each; longer ones are refused, or cut and noted (D6)."""
+        note = self.engine.note
+        return fitting(self.run.task, texts, self.limit, truncate=truncate, note=note)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=2)

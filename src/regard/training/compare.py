@@ -1,0 +1,174 @@
+"""Several models learn from the same data, answer the same test, and stand in one table.
+
+Every variant is a run of its own below one folder. What is finished is not done again, so a comparison that
+was killed goes on when it is asked for again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+from regard.answer.predictor import Predictor
+from regard.answer.test_set import Exam, perplexity
+from regard.answer.test_set import compare as paired
+from regard.data.example import Line
+from regard.errors import DivergedError, MemoryLimitError, RegardError, UsageError
+from regard.models import count_parameters
+from regard.run import files
+from regard.run.corpus import Corpus
+from regard.run.folder import Run
+from regard.run.settings import RunSettings
+from regard.signals import Stopped
+from regard.strict_json import loads
+from regard.tasks import Language, Task
+from regard.training import train
+from regard.training.events import Listener
+from regard.training.table import Row, Table, best_of
+from regard.training.variants import Variant
+
+MOST_ASKED = 5_000  # more would not change the order, and beam search takes its time
+ANSWERS = "comparison.json"
+
+Tell = Callable[[int, Variant], Listener]  # (its number, the variant that is now trained)
+
+
+@final
+@dataclass(frozen=True)
+class Judged:
+    """A row of the table, and the answers behind it; or the fault that left them out."""
+
+    row: Row
+    answers: tuple[str, ...] = field(repr=False, default=())
+    fault: RegardError | None = None
+
+
+def compare(
+    out: Path, variants: Sequence[Variant], device: str = "auto", tell: Tell | None = None
+) -> Table:
+    """Train what is not trained, ask what was not asked, and write the table into the folder."""
+    if not variants:
+        raise UsageError("there is nothing to compare", where="variants", remedy="give two or more")
+    _refuse_unlike(variants)
+    if (out / "config.toml").exists():
+        raise UsageError("this folder is a run", where=str(out), remedy="choose another folder")
+    exam = Exam.of(variants[0].settings, MOST_ASKED)
+    found = []
+    for number, variant in enumerate(variants):
+        mark = _mark(variant.settings, exam)
+        judged = _known(out / variant.name, mark)
+        if judged is None:
+            listener = Listener() if tell is None else tell(number, variant)
+            judged = _judge(out / variant.name, variant, exam, device, listener)
+            if judged.fault is None:
+                _keep(out / variant.name, mark, judged)
+        found.append(judged)
+    if all(judged.fault for judged in found):
+        raise found[0].fault  # type: ignore[misc]
+    done = next(judged.row.name for judged in found if judged.fault is None)
+    table = _table(found, Run.open(out / done).task, exam)
+    files.write_atomic(out / "table.json", json.dumps(table.as_dict(), indent=1).encode())
+    files.write_atomic(out / "table.md", table.markdown().encode())
+    return table
+
+
+def _judge(folder: Path, variant: Variant, exam: Exam, device: str, listener: Listener) -> Judged:
+    """Train a variant, or go on with it, and ask it. One that fails leaves the others their turn."""
+    try:
+        outcome = train(folder, variant.settings, listener, device)
+        if outcome.signal is not None:
+            raise Stopped(outcome.signal)
+        return _asked(folder, exam, device, listener)
+    except (DivergedError, MemoryLimitError) as fault:
+        return Judged(Row(variant.name, fault=fault.what), fault=fault)
+
+
+def _asked(folder: Path, exam: Exam, device: str, listener: Listener) -> Judged:
+    """The model's answers, by the search its settings name, and what they are worth."""
+    predictor = Predictor.load(folder, device, note=listener.noted)
+    run, task = predictor.run, predictor.run.task
+    found = predictor.predict(exam.questions(task), truncate=True)
+    answers = [one.text for one in found]
+    metrics = task.judge(answers, exam.answers(task))
+    if isinstance(task, Language):
+        lines = [example for example in exam.examples if isinstance(example, Line)]
+        metrics.insert(0, perplexity(task, predictor.model, lines))
+    entries = run.recorded("metrics")
+    best = [entry for entry in entries if entry["kind"] == "valid" and entry["is_best"]][-1]
+    row = Row(
+        folder.name,
+        parameters=count_parameters(predictor.model),
+        best_step=best["step"],
+        loss=best["loss"],
+        metrics=tuple(metric.as_dict() for metric in metrics),
+        seconds=_seconds(entries),
+    )
+    return Judged(row, tuple(answers))
+
+
+def _seconds(entries: Sequence[Mapping[str, Any]]) -> float:
+    """Time spent learning; each process that went on began to count at 0."""
+    total, last = 0.0, 0.0
+    for entry in entries:
+        if entry["kind"] == "train":
+            total += last if entry["seconds"] < last else 0.0
+            last = entry["seconds"]
+    return total + last
+
+
+def _mark(settings: RunSettings, exam: Exam) -> str:
+    """All that a result depends on, in a few letters."""
+    corpus = Corpus.of(settings.data, settings.task)
+    parts = (settings.model_dump_json(), corpus.fingerprint, repr(exam.examples))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _keep(folder: Path, mark: str, judged: Judged) -> None:
+    document = {"mark": mark, "row": asdict(judged.row), "answers": judged.answers}
+    files.write_atomic(folder / ANSWERS, json.dumps(document, allow_nan=False).encode())
+
+
+def _known(folder: Path, mark: str) -> Judged | None:
+    """What was found before, if it was about these settings, this data and this exam."""
+    try:
+        document = loads((folder / ANSWERS).read_bytes(), max_bytes=1 << 28)
+        if document["mark"] != mark:
+            return None
+        return Judged(Row.from_dict(document["row"]), tuple(document["answers"]))
+    except (FileNotFoundError, RegardError, KeyError, TypeError):
+        return None
+
+
+def _table(found: Sequence[Judged], task: Task, exam: Exam) -> Table:
+    rows = tuple(judged.row for judged in found)
+    best = best_of(rows)
+    winner = next(judged for judged in found if judged.row.name == best)
+    chances: dict[str, float] = {}
+    for judged in found:
+        # A language model is ranked by its perplexity, which no answer shows.
+        if judged.answers and judged is not winner and not isinstance(task, Language):
+            luck, *_ = paired(task, judged.answers, winner.answers, exam.answers(task))
+            chances[judged.row.name] = luck.p_value
+    return Table(exam.name, len(exam.examples), best, rows, chances)
+
+
+def _refuse_unlike(variants: Sequence[Variant]) -> None:
+    """Only what learns from the same, and answers the same, can be compared."""
+    first = variants[0]
+    for variant in variants[1:]:
+        ours, theirs = (
+            {"task": one.settings.task, **one.settings.data.model_dump(exclude={"examples"})}
+            for one in (first, variant)
+        )
+        unlike = [
+            f"{key} {ours[key]} and {theirs[key]}" for key in ours if ours[key] != theirs[key]
+        ]
+        if unlike:
+            raise UsageError(
+                f"{first.name} and {variant.name} do not learn the same: {', '.join(unlike)}",
+                remedy='name the data for all: toy="reverse", or files',
+            )

@@ -1,0 +1,161 @@
+"""How a run is: whether its files are whole, its curves sane, and its answers more than one answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.answer.predictor import Predictor
+from regard.errors import RegardError
+from regard.models import Model, build, count_parameters
+from regard.run import weights
+from regard.run.folder import Run
+from regard.tasks import Prediction
+from regard.training.finding import Finding
+from regard.training.judge import greedy
+
+ASKED = 64  # questions put to the model
+ALIKE = 0.1  # an answer for every ten that were due, or fewer, is one answer for all
+SAME = 0.5  # points by which a score found again may differ on another machine
+ENOUGH_STEPS = 100  # before which no curve says anything
+
+
+def health(folder: Path) -> Iterator[Finding]:
+    """Everything about one run, from its files to what it says."""
+    try:
+        run = Run.open(folder)
+    except RegardError as fault:
+        yield _wrong("settings and tokenizer", fault)
+        return
+    yield Finding("settings and tokenizer", "right", f"a {run.settings.task} model, readable")
+    yield _checkpoints(run)
+    yield from _curves(run)
+    try:
+        model = run.load_model()
+    except RegardError as fault:
+        yield _wrong("model", fault)
+        return
+    yield Finding("model", "right", f"{count_parameters(model):,} weights that fit the settings")
+    yield from _answers(run, model)
+
+
+def _checkpoints(run: Run) -> Finding:
+    """Each is read whole, hashed, and held against the settings."""
+    steps, broken = run.checkpoints.steps(), []
+    expected = {
+        name: (tuple(value.shape), value.dtype)
+        for name, value in build(run.settings.model, run.task.sizes).state_dict().items()
+    }
+    for step in steps:
+        try:
+            checkpoint = run.checkpoints.load(step)
+            found = dict(checkpoint.tensors["model"])
+            weights.check_against(expected, found, str(checkpoint.folder))
+        except (RegardError, KeyError) as fault:
+            broken.append(f"step {step}: {fault.what if isinstance(fault, RegardError) else fault}")
+    if not steps:
+        return Finding("checkpoints", "note", "none: this run can answer, but not go on learning")
+    told = f"{len(steps)} of {len(steps)} have the bytes they were written with"
+    if broken:
+        told = f"{len(broken)} of {len(steps)} are damaged: {'; '.join(broken)}"
+    remedy = "`regard train RUN` goes on from the newest that is whole"
+    return Finding.of("checkpoints", not broken, told, remedy)
+
+
+def _curves(run: Run) -> Iterator[Finding]:
+    """What the losses tell."""
+    entries = run.recorded("metrics")
+    learned = [entry for entry in entries if entry["kind"] == "train"]
+    judged = [entry for entry in entries if entry["kind"] == "valid"]
+    if len(learned) > 1 and learned[-1]["step"] >= ENOUGH_STEPS:
+        yield _learned(learned)
+    if len(judged) > 2:
+        yield _generalised(judged)
+    if (run.folder / "nan-report.json").is_file():
+        told = "some steps were skipped, as their gradient was not finite (nan-report.json)"
+        yield Finding("skipped steps", "note", told, "a lower train.rate or a longer train.warmup")
+    spikes = [entry["step"] for entry in entries if entry["kind"] == "spike"]
+    if spikes:
+        told = f"the loss leapt up {len(spikes)} times, first at step {spikes[0]:,}"
+        yield Finding("spikes", "note", told, "a lower train.rate, or train.on_spike=rewind")
+
+
+def _learned(entries: list[dict[str, Any]]) -> Finding:
+    first, last = entries[0]["loss"], entries[-1]["loss"]
+    told = f"training loss {first:.3f} -> {last:.3f} in {entries[-1]['step']:,} steps"
+    remedy = "it learns nothing: try another train.rate, and look at the data with `regard data`"
+    return Finding.of("learning", last < 0.95 * first, told, remedy)
+
+
+def _generalised(entries: list[dict[str, Any]]) -> Finding:
+    """Whether more training, or less, would have helped."""
+    best = min(entries, key=lambda entry: entry["loss"])
+    last = entries[-1]
+    told = f"held-out loss {best['loss']:.3f}, best at step {best['step']:,} of {last['step']:,}"
+    if best is last and best["loss"] < 0.99 * entries[-2]["loss"]:
+        advice = "still falling: go on with more train.steps"
+        return Finding("held-out curve", "note", told, advice)
+    if last["loss"] > 1.1 * best["loss"]:
+        advice = "it rose again: more data, more dropout, a smaller model, or train.patience"
+        return Finding("held-out curve", "note", told, advice)
+    return Finding("held-out curve", "right", told)
+
+
+def _answers(run: Run, model: Model) -> Iterator[Finding]:
+    """Put held-out questions to the model, as training did."""
+    if not (run.folder / "data" / "probes.jsonl").is_file():
+        yield Finding("answers", "note", "no questions were kept with this run")
+        return
+    probes = run.probes()[: max(ASKED, run.settings.train.evaluate_examples)]
+    predictor = Predictor(run, model, note=lambda _note: None)
+    found = predictor.predict([q for q, _ in probes], decode=greedy(run), truncate=True)
+    yield _one_answer(found, [answer for _, answer in probes])
+    yield _endings(found)
+    yield from _found_again(run, found, [answer for _, answer in probes])
+
+
+def _one_answer(found: list[Prediction], due: list[str]) -> Finding:
+    """A model that says the same whatever it is asked does not look at its input."""
+    said, wanted = {answer.text for answer in found}, set(due)
+    collapsed = len(wanted) > 1 and len(said) <= max(1, ALIKE * len(wanted))
+    told = f"{len(said)} different answers to {len(found)} questions ({len(wanted)} were due)"
+    remedy = (
+        "it does not read its input: train longer, lower train.rate, and check that source and target "
+        "lines belong together (`regard data`)"
+    )
+    return Finding.of("different answers", not collapsed, told, remedy)
+
+
+def _endings(found: list[Prediction]) -> Finding:
+    empty = sum(not answer.text for answer in found)
+    endless = sum(answer.finish == "length" for answer in found)
+    told = f"{empty} empty and {endless} endless of {len(found)} answers"
+    remedy = "it has not learned when to stop: train longer"
+    return Finding.of("endings", empty + endless <= len(found) / 2, told, remedy)
+
+
+def _found_again(run: Run, found: list[Prediction], due: list[str]) -> Iterator[Finding]:
+    """The weights on disk are those whose scores were written down."""
+    best = [e for e in run.recorded("metrics") if e["kind"] == "valid" and e["is_best"]]
+    count = run.settings.train.evaluate_examples
+    if not best or not best[-1]["metrics"] or run.settings.train.average == "last":
+        return
+    now = run.task.judge([answer.text for answer in found[:count]], due[:count])
+    before: Mapping[str, Any] = {metric["name"]: metric["value"] for metric in best[-1]["metrics"]}
+    pairs = [
+        (metric.name, before[metric.name], metric.value)
+        for metric in now
+        if before.get(metric.name) is not None and math.isfinite(metric.value)
+    ]
+    other = [f"{name} {old:.2f} -> {new:.2f}" for name, old, new in pairs if abs(old - new) > SAME]
+    told = ", ".join(f"{name} {new:.2f}" for name, _, new in pairs)
+    if other:
+        told = f"recorded and found now: {', '.join(other)}"
+    remedy = "the weights are not those that were judged: train again, or restore the folder"
+    yield Finding.of("recorded scores", not other, told, remedy)
+
+
+def _wrong(name: str, fault: RegardError) -> Finding:
+    return Finding(name, "wrong", f"{fault.what} ({fault.where})", fault.remedy)

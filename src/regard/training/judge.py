@@ -1,0 +1,181 @@
+"""How good the model is now: loss on held-out rows, scores of its answers, and a look inside a few.
+
+The best weights so far become the model of the run.
+"""
+
+from __future__ import annotations
+
+import base64
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, final
+
+import numpy as np
+import torch
+
+from regard.decode import DecodeSettings
+from regard.evaluate import Metric
+from regard.models import Model
+from regard.run.folder import SAMPLES, Run
+from regard.signals import Stop
+from regard.tasks import Sight, look
+from regard.training import shard
+from regard.training.average import mean_of
+from regard.training.events import Evaluated, Listener
+from regard.training.feed import Feed
+from regard.training.progress import Learned, Progress
+from regard.training.step import perplexity
+from regard.training.world import World
+
+JUDGED = 25_000  # tokens of a batch that is judged
+LONGEST = 4096  # no row that is judged is longer, or one odd line could take all the memory
+
+
+@final
+class Judge:
+    """Evaluates what was learned so far, tells of it, and keeps the best of it as the model."""
+
+    def __init__(
+        self,
+        run: Run,
+        world: World,
+        listener: Listener,
+        stop: Stop,
+        learned: Learned,
+        progress: Progress,
+    ) -> None:
+        self.run, self.world, self.listener, self.stop = run, world, listener, stop
+        self.learned, self.progress = learned, progress
+        self.valid = valid_feed(run, world)
+
+    def evaluate(self) -> None:
+        """Loss on all held-out rows, scores and sights on a few; the best weights become the model."""
+        model = self.learned.model
+        shown: AbstractContextManager[None] = nullcontext()
+        if self.learned.average is not None:
+            shown = self.learned.average.shown(model)
+        with shown:
+            # Alone, a stop may cut this short; among others, all finish what all began.
+            stop = self.stop if self.world.size == 1 else Stop()
+            loss = held_out_loss(model, self.valid, self.world, stop)
+            plain = shard.plain(model, self.run, self.world)
+            metrics = scores(self.run, plain, stop) if self.world.is_first else ()
+            seen = sights(self.run, plain) if self.world.is_first else []
+            report = self._report(loss, metrics)
+            if report.is_best and self.world.is_first:
+                self.run.save_model(plain.state_dict())
+        if self.world.is_first:
+            self._tell(report, seen)
+        self.world.wait()
+
+    def average_last(self) -> None:
+        """The mean of the last checkpoints becomes the model if it is the better one."""
+        steps = self.run.checkpoints.steps()[-self.run.settings.train.average_last :]
+        states = [self.run.checkpoints.load(step).tensors["model"] for step in steps]
+        model = self.run.build_model()
+        model.load_state_dict(mean_of(states))
+        alone = World(0, 1, self.world.device)
+        valid = valid_feed(self.run, alone)
+        loss = held_out_loss(model.to(alone.device), valid, alone, self.stop)
+        better = self._value(loss, scores(self.run, model, self.stop)) < self.progress.best
+        if better:
+            self.run.save_model(model.state_dict())
+        told = "it is the model now" if better else f"step {self.progress.best_step} is better"
+        named = ", ".join(map(str, steps))
+        self.listener.noted(f"the average of steps {named} has held-out loss {loss:.4f}: {told}")
+
+    def _report(self, loss: float, metrics: tuple[Metric, ...]) -> Evaluated:
+        """The same verdict on every process, though only the first has the scores."""
+        value = self._value(loss, metrics) if self.world.is_first else 0.0
+        is_best = self.progress.judge(self.world.total([value])[0])
+        step, epoch = self.progress.step, self.progress.position.epoch
+        return Evaluated(step, epoch, loss, perplexity(loss), metrics, is_best)
+
+    def _value(self, loss: float, metrics: tuple[Metric, ...]) -> float:
+        """What the best model has the least of."""
+        if self.run.settings.train.best_by == "score" and metrics:
+            return -metrics[0].value if metrics[0].higher_is_better else metrics[0].value
+        return loss
+
+    def _tell(self, report: Evaluated, seen: list[Sight]) -> None:
+        self.run.record("metrics", report.as_dict())
+        self.listener.evaluated(report)
+        for (question, _), sight in zip(self.run.probes(), seen, strict=False):
+            self.run.record("samples", sample_entry(report.step, question, sight))
+        self.listener.sampled(report.step, seen)
+
+
+@torch.inference_mode()
+def held_out_loss(model: Model, feed: Feed, world: World, stop: Stop) -> float:
+    """The mean loss over every validation target, each counted once on whatever process."""
+    model.eval()
+    total, count = 0.0, 0.0
+    for batch in feed.once():
+        total += float(feed.task.loss(model, batch.to(world.device)))
+        count += batch.count
+        if world.size == 1:
+            stop.poll()
+    summed, counted = world.total([total, count])
+    return summed / max(1.0, counted)
+
+
+def scores(run: Run, model: Model, stop: Stop) -> tuple[Metric, ...]:
+    """Answers to the first validation questions, judged."""
+    probes = run.probes()[: run.settings.train.evaluate_examples]
+    if not probes:
+        return ()
+    questions = [question for question, _ in probes]
+    answers = run.task.predict(model, questions, greedy(run), advance=lambda _done: stop.poll())
+    predicted = [answer.text for answer in answers]
+    return tuple(run.task.judge(predicted, [answer for _, answer in probes]))
+
+
+def sights(run: Run, model: Model) -> list[Sight]:
+    """The fixed sentences, answered and looked into."""
+    decode = greedy(run)
+    return [look(run.task, model, question, decode) for question, _ in run.probes()[:SAMPLES]]
+
+
+def greedy(run: Run) -> DecodeSettings:
+    """How a run is asked while it learns: one hypothesis, since this happens often."""
+    return run.settings.decode.model_copy(update={"beam": 1, "top_beams": 1, "sample": False})
+
+
+def sample_entry(step: int, question: str, sight: Sight) -> dict[str, Any]:
+    """A line of samples.jsonl: sites that face the answer, weights as square-root bytes (error < 0.004)."""
+    facing = [site for site in sight.sites if site.queries != "source" and site.keys == "source"]
+    return {
+        "step": step,
+        "question": question,
+        "answer": sight.prediction.text,
+        "axes": {name: list(tokens) for name, tokens in sight.axes.items()},
+        "sites": [
+            {
+                "path": site.path,
+                "queries": site.queries,
+                "keys": site.keys,
+                "shape": list(site.weights.shape),
+                "weights": base64.b64encode(_bytes(site.weights)).decode(),
+            }
+            for site in (facing or sight.sites)
+        ],
+    }
+
+
+def _bytes(weights: np.ndarray) -> bytes:
+    return np.rint(np.sqrt(np.clip(weights, 0, 1)) * 255).astype(np.uint8).tobytes()
+
+
+def valid_feed(run: Run, world: World) -> Feed:
+    """Validation rows, judged also where training leaves them out as too long."""
+    settings, rows = run.settings.batch, run.store("valid")
+    longest = max(int(rows.lengths(side).max(initial=1)) for side in rows.names)
+    longest = max(settings.max_length, min(longest, LONGEST))
+    longer = settings.model_copy(
+        update={
+            "max_length": longest,
+            "tokens": max(min(settings.tokens, JUDGED), longest),
+            "window": 1 << 16,
+            "packed": False,
+        }
+    )
+    return Feed(run.task, rows, longer, run.settings.seed, world)

@@ -1,0 +1,55 @@
+"""Means between two reports, which a kill in between does not change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import final
+
+from regard.training.events import Stepped
+
+
+@final
+class Meter:
+    """Sums since the last report; what was summed goes into the checkpoint, clocks do not."""
+
+    def __init__(self) -> None:
+        self.began = self.since = time.monotonic()
+        self.loss, self.count, self.fresh = 0.0, 0, 0
+        self.norm = self.rate = 0.0
+
+    def add(self, loss: float, count: int, norm: float, rate: float) -> None:
+        """One more step."""
+        self.loss += loss
+        self.count += count
+        self.fresh += count
+        self.norm, self.rate = norm, rate
+
+    def report(self, step: int, epoch: int) -> Stepped | None:
+        """The means, or nothing when every step since the last report was skipped; and begin anew."""
+        now = time.monotonic()
+        report = None
+        if self.count:
+            speed = self.fresh / max(1e-9, now - self.since)
+            mean = self.loss / self.count
+            report = Stepped(step, epoch, mean, self.rate, self.norm, speed, now - self.began)
+        self.loss, self.count, self.fresh, self.since = 0.0, 0, 0, now
+        return report
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Time that is no part of the speed of training."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.since += time.monotonic() - began
+
+    def as_dict(self) -> dict[str, float]:
+        """For the checkpoint."""
+        return {"loss": self.loss, "count": self.count}
+
+    def restore(self, state: dict[str, float]) -> None:
+        """From the checkpoint."""
+        self.loss, self.count = state["loss"], int(state["count"])

@@ -1,0 +1,102 @@
+"""Saving, and going on from what was saved: to the same last bit, if the machine is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, final
+
+import torch
+
+from regard import __version__
+from regard.run.folder import Run
+from regard.run.origin import refuse_other
+from regard.training.events import Listener
+from regard.training.guard import Guard
+from regard.training.meter import Meter
+from regard.training.progress import Learned, Progress
+from regard.training.step import Stepper
+from regard.training.world import World
+
+
+@final
+class Keeper:
+    """Keeps all that training changes in checkpoints, and puts it back where it was."""
+
+    def __init__(
+        self,
+        run: Run,
+        world: World,
+        listener: Listener,
+        *,
+        progress: Progress,
+        learned: Learned,
+        stepper: Stepper,
+        guard: Guard,
+        meter: Meter,
+    ) -> None:
+        self.run, self.world, self.listener = run, world, listener
+        self.progress, self.learned, self.stepper = progress, learned, stepper
+        self.guard, self.meter = guard, meter
+        self.made_from = run.made_from()
+        self._saved = progress.as_dict()
+
+    def save(self) -> None:
+        """A checkpoint of this step; every process must call this."""
+        tensors, settings = self.learned.tensors(), self.run.settings.train
+        wanted = settings.average_last if settings.average == "last" else 0
+        if self.world.is_first:
+            kept = max(settings.keep, wanted)
+            step = self.progress.step
+            for warning in self.run.checkpoints.save(step, tensors, self._state(), kept):
+                self.listener.noted(warning)
+        self._saved = self.progress.as_dict()
+        self.world.wait()
+
+    def save_unless_saved(self) -> None:
+        """The same, where something has happened since."""
+        if self.progress.as_dict() != self._saved:
+            self.save()
+
+    def restore(self) -> None:
+        """Go on from the newest good checkpoint, if there is one."""
+        checkpoint = self.run.checkpoints.latest()
+        if checkpoint is not None:
+            state = checkpoint.state
+            refuse_other(state["made_from"], self.made_from, checkpoint.folder)
+            self.learned.put(checkpoint)
+            self._put(state)
+            notes = [*checkpoint.warnings, f"resumed at step {self.progress.step:,}"]
+            before, now = state["scope"], self._scope()
+            other = [f"{key} {before[key]} -> {now[key]}" for key in now if before[key] != now[key]]
+            notes += [f"not bit-identical: {', '.join(other)}"] if other else []
+            for note in notes:
+                self.listener.noted(note)
+        if self.world.is_first:
+            self.run.forget_after(self.progress.step, self.progress.evaluated_step)
+
+    def _put(self, state: Mapping[str, Any]) -> None:
+        self.progress.restore(state)
+        self._saved = self.progress.as_dict()
+        self.stepper.limit = state["limit"]
+        self.guard.restore(state["guard"])
+        self.meter.restore(state["meter"])
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            **self.progress.as_dict(),
+            "limit": self.stepper.limit,
+            "guard": self.guard.as_dict(),
+            "meter": self.meter.as_dict(),
+            "made_from": self.made_from,
+            "scope": self._scope(),
+        }
+
+    def _scope(self) -> dict[str, Any]:
+        """What must be the same for a resumed run to be the same to the last bit."""
+        return {
+            "world": self.world.size,
+            "threads": torch.get_num_threads(),
+            "torch": torch.__version__,
+            "device": self.world.device.type,
+            "regard": __version__,
+        }

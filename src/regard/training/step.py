@@ -1,0 +1,190 @@
+"""One step of learning: gradients of all batches, each divided by all the targets of the step, are applied.
+
+One divisor for all makes the gradient that of one big batch, however it was cut up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.data.batches import BatchRows
+from regard.errors import MemoryLimitError
+from regard.models import Model
+from regard.run.device import is_out_of_memory
+from regard.run.settings import TrainSettings
+from regard.tasks import Batch, Task
+from regard.training.world import World
+
+
+@final
+class Learner(nn.Module):
+    """Task and model as one function of a batch, so that wrappers see a plain forward pass."""
+
+    def __init__(self, task: Task, model: Model, smoothing: float, agreement: float = 0.0) -> None:
+        super().__init__()
+        self.task, self.model = task, model
+        self.smoothing, self.agreement = smoothing, agreement
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        """The loss, summed over the batch's targets."""
+        if self.agreement:
+            return self.task.loss_of_two(self.model, batch, self.smoothing, self.agreement)
+        return self.task.loss(self.model, batch, self.smoothing)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """A step's loss and targets over all processes, and whether one of them was asked to stop.
+
+    The loss may still be on its way: whoever turns it into a number waits for the device.
+    """
+
+    loss: Float[Tensor, ""]
+    count: int
+    stop: bool
+
+    @property
+    def mean(self) -> float:
+        """Loss a target."""
+        return float(self.loss) / max(1, self.count)
+
+
+@final
+class Stepper:
+    """Works out the gradient of a step; the token limit of a piece falls when memory runs out."""
+
+    def __init__(
+        self,
+        learner: nn.Module,
+        settings: TrainSettings,
+        seed: int,
+        world: World,
+        make: Callable[[BatchRows], Batch],
+    ) -> None:
+        self.learner, self.settings, self.seed, self.world = learner, settings, seed, world
+        self.make = make
+        self.limit: int | None = None
+        self._at = 0
+
+    def gradients(
+        self, step: int, pieces: Sequence[BatchRows], ready: Sequence[Batch], stop: bool
+    ) -> Summed:
+        """Leave the mean gradient of all targets of all processes in the parameters."""
+        while True:
+            parts, batches = self._fitting(pieces, ready)
+            try:
+                return self._gradients(step, batches, stop)
+            except (torch.OutOfMemoryError, MemoryError, RuntimeError) as fault:
+                if not is_out_of_memory(fault):
+                    raise
+                self.lower(parts[self._at], fault)
+
+    def _gradients(self, step: int, batches: Sequence[Batch], stop: bool) -> Summed:
+        self.learner.zero_grad(set_to_none=True)
+        total = torch.zeros((), device=self.world.device, dtype=torch.float64)
+        count = sum(batch.count for batch in batches)
+        share = 1 / max(1, count) if self.world.size == 1 else 1.0
+        for number, batch in enumerate(batches):
+            self._at = number
+            # Randomness is a function of where we are, so a resumed run draws what it would have drawn,
+            # and a batch draws the same whichever process has it.
+            self.draw(step, number * self.world.size + self.world.rank)
+            last = number + 1 == len(batches)
+            with self._together(last):
+                total += self.backward(batch.to(self.world.device), share)
+        result = Summed(total, count, stop)
+        if self.world.size > 1:
+            summed = self.world.total([float(total), float(count), float(stop)])
+            result = Summed(torch.tensor(summed[0]), int(summed[1]), summed[2] > 0)
+            self._multiply(self.world.size / max(1, result.count))
+        return result
+
+    def draw(self, step: int, place: int = 0) -> None:
+        """From now on, random numbers are those of this step and of the batch in this place."""
+        torch.manual_seed(_mixed(self.seed, step, place))
+
+    def backward(self, batch: Batch, share: float | Float[Tensor, ""]) -> Float[Tensor, ""]:
+        """Add the gradient of a batch, times `share`, to that of the parameters; its loss.
+
+        Where the way back begins with the share, no pass over all gradients is needed to divide them.
+        """
+        with self._precision():
+            loss: Tensor = self.learner(batch)
+            given = (
+                share.to(loss.dtype) if isinstance(share, Tensor) else torch.full_like(loss, share)
+            )
+            loss.backward(given)
+        return loss.detach()
+
+    def _multiply(self, factor: float) -> None:
+        gradients = [p.grad for p in self.learner.parameters() if p.grad is not None]
+        torch._foreach_mul_(gradients, factor)
+
+    def _together(self, last: bool) -> AbstractContextManager[Any]:
+        """Processes exchange gradients once a step, with the last batch."""
+        wait = getattr(self.learner, "no_sync", None)
+        return wait() if wait is not None and not last else nullcontext()
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        if self.settings.precision == "float32":
+            return nullcontext()
+        return torch.autocast(self.world.device.type, dtype=torch.bfloat16)
+
+    def _fitting(
+        self, pieces: Sequence[BatchRows], ready: Sequence[Batch]
+    ) -> tuple[Sequence[BatchRows], Sequence[Batch]]:
+        """The step's batches, cut smaller where memory has run out before."""
+        if self.limit is None or all(piece.tokens <= self.limit for piece in pieces):
+            return pieces, ready
+        parts = [part for piece in pieces for part in piece.split(self.limit)]
+        return parts, [self.make(part) for part in parts]
+
+    def lower(self, part: BatchRows, fault: BaseException) -> None:
+        """From now on, batches of at most half the size of the one that did not fit (T10)."""
+        if self.world.size > 1:  # the others wait for a gradient that this process cannot give
+            raise MemoryLimitError(
+                f"a batch of {part.tokens} tokens does not fit into memory",
+                where=f"process {self.world.rank} of {self.world.size}",
+                remedy="lower batch.tokens, and raise train.accumulate by as much",
+            ) from fault
+        if part.packed:
+            raise MemoryLimitError(
+                f"a packed batch of {part.tokens} tokens does not fit into memory",
+                where="batch.tokens",
+                remedy="lower batch.tokens, and raise train.accumulate by as much",
+            ) from fault
+        if len(part.rows) <= 1:
+            raise MemoryLimitError(
+                f"one example of {max(part.source_length, part.target_length)} tokens does not fit "
+                "into memory",
+                where=", ".join(f"row {row} of the training data" for row in part.rows),
+                remedy="lower batch.max_length, or take a smaller model",
+            ) from fault
+        self.limit = part.tokens // 2
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+
+def _mixed(*numbers: int) -> int:
+    """One seed from several numbers, far from its neighbours' (splitmix64)."""
+    value = 0
+    for number in numbers:
+        value = (value + number + 0x9E3779B97F4A7C15) % 2**64
+        value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        value = (value ^ (value >> 27)) * 0x94D049BB133111EB % 2**64
+        value ^= value >> 31
+    return value % 2**63
+
+
+def perplexity(loss: float) -> float:
+    """Exp of the mean loss: among how many symbols the model hesitates."""
+    return math.exp(min(loss, 700.0))

@@ -1,0 +1,222 @@
+"""Small trials of the whole machinery on this machine, each with a control that shows it could fail.
+
+Promises about bits are kept by a processor and a library, not by us alone; so they are tried where they
+are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import watch
+from regard.data.toys import toy
+from regard.decode import DecodeSettings
+from regard.models import (
+    ClassifySettings,
+    Decoder,
+    Model,
+    ModelSettings,
+    PointSettings,
+    RnnEncoderSettings,
+    RnnReaderSettings,
+    TagSettings,
+    TransformerReaderSettings,
+    TransformerSettings,
+    build,
+)
+from regard.run.settings import TrainSettings
+from regard.tasks import TASKS, Batch, Prediction, Task
+from regard.text import TextSettings
+from regard.training.finding import Finding
+from regard.training.optimise import make_optimiser
+
+EXAMPLES = 200  # to learn a vocabulary from
+ASKED = 12  # sentences that are asked alone and among others
+COMPANIES = (2, 5, ASKED)  # how many sentences share a batch
+BEAMS = (1, 3)
+LEARNED, MOST_STEPS = 0.05, 400  # one batch is learned by heart when its loss is below
+CLOSE = 1e-4
+
+_ENCODER = TransformerSettings(width=48, layers=2, heads=4, feedforward=96, dropout=0.0)
+_READER = TransformerReaderSettings(width=48, layers=2, heads=4, feedforward=96, dropout=0.0)
+_RNN = RnnEncoderSettings(width=48, dropout=0.0)
+KINDS: Mapping[str, tuple[str, ModelSettings]] = {
+    "Transformer": ("reverse", ModelSettings(encoder=_ENCODER, reader=_READER)),
+    "RNN": ("reverse", ModelSettings(encoder=_RNN, reader=RnnReaderSettings(width=48, dropout=0))),
+    "tagger": ("parts", ModelSettings(encoder=_ENCODER, reader=TagSettings(dropout=0))),
+    "classifier": ("feelings", ModelSettings(encoder=_RNN, reader=ClassifySettings(dropout=0))),
+    "pointer": ("sort", ModelSettings(encoder=_RNN, reader=PointSettings(width=48))),
+    "language model": ("stories", ModelSettings(reader=_READER)),
+}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A tiny untrained model, the task around it, and examples to try it on."""
+
+    task: Task
+    model: Model
+    questions: tuple[str, ...]
+    batches: tuple[Batch, ...]  # each example alone, then all of them together
+
+    @classmethod
+    def make(cls, kind: str, device: torch.device, seed: int = 1) -> Subject:
+        """One of `KINDS`, the same for the same seed."""
+        name, settings = KINDS[kind]
+        examples = list(toy(name).examples("train", EXAMPLES))
+        text = TextSettings(kind=toy(name).unit)
+        task = TASKS[toy(name).task].learn(lambda: iter(examples), text)
+        torch.manual_seed(seed)
+        model = build(settings, task.sizes).to(device).eval()
+        asked = examples[:ASKED]
+        rows = task.rows(asked)
+        longest = [max(len(row[side]) for row in rows) for side in ("source", "target")]
+        alone = [task.collate([row], len(row["source"]), len(row["target"])) for row in rows]
+        batches = (*alone, task.collate(rows, longest[0], longest[1]))
+        questions = tuple(task.question(example) for example in asked)
+        return cls(task, model, questions, tuple(batch.to(device) for batch in batches))
+
+
+def trials(device: torch.device) -> Iterator[Finding]:
+    """All of them, one after the other."""
+    yield batch_invariance(device)
+    yield from (overfitting(kind, device) for kind in ("Transformer", "RNN"))
+    yield kernels_agree(device)
+    yield determinism(device)
+
+
+@torch.inference_mode()
+def batch_invariance(device: torch.device) -> Finding:
+    """A sentence has the same answer, to the last bit, alone and in any company (D1).
+
+    That is what `--strict` promises, which works by one thread.
+    """
+    compared, control, differing, threads = 0, 0, [], torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        for kind in KINDS:
+            subject = Subject.make(kind, device)
+            equal = list(_alone_and_together(subject))
+            compared += len(equal)
+            differing += [kind] * (not all(equal))
+            control += _naive_differences(subject)
+    finally:
+        torch.set_num_threads(threads)
+    name, remedy = "batch invariance", "report this processor: answers here depend on company"
+    if differing:
+        told = f"no: {', '.join(differing)} differ in {compared} comparisons"
+        # On a GPU only equal words are promised, and the bits are worth knowing.
+        if device.type != "cpu":
+            return Finding(name, "note", told)
+        return Finding.of(name, False, told, remedy)
+    told = f"yes: {compared} answers alone and in company are equal to the last bit"
+    if not control:
+        told += ", but so they are without any care: this trial proves nothing here"
+    return Finding.of(name, control > 0, f"{told} (without care {control} differ)", remedy)
+
+
+def _alone_and_together(subject: Subject) -> Iterator[bool]:
+    """Whether each answer is the same in companies of several sizes, whichever its neighbours are."""
+    for beam in BEAMS if isinstance(subject.model.reader, Decoder) else (1,):
+        settings = DecodeSettings(beam=beam, max_length=8)
+        alone = [subject.task.predict(subject.model, [q], settings)[0] for q in subject.questions]
+        for size in COMPANIES:
+            for start in range(0, ASKED, size):
+                members = [*range(start, min(start + size, ASKED))][::-1]
+                questions = [subject.questions[member] for member in members]
+                found = subject.task.predict(subject.model, questions, settings)
+                for member, answer in zip(members, found, strict=True):
+                    yield _bits(answer) == _bits(alone[member])
+
+
+def _bits(answer: Prediction) -> tuple[object, ...]:
+    numbers = (answer.score, *answer.log_probabilities)
+    return (answer.text, answer.ids, *(number.hex() for number in numbers))
+
+
+def _naive_differences(subject: Subject) -> int:
+    """The control: sentences padded to their neighbours and stacked as they come."""
+    *alone, together = subject.batches
+    known = subject.task.logits(subject.model, together)
+    differing = 0
+    for row, batch in enumerate(alone):
+        own = subject.task.logits(subject.model, batch)[0]
+        facing = known[row][tuple(slice(size) for size in own.shape)]
+        differing += not torch.equal(own, facing)
+    return differing
+
+
+def overfitting(kind: str, device: torch.device) -> Finding:
+    """One batch can be learned by heart: gradients reach what they must reach."""
+    subject = Subject.make(kind, device)
+    losses = []
+    for loss in learning(subject, MOST_STEPS):
+        losses.append(loss)
+        if loss < LEARNED:
+            break
+    told = f"loss {losses[0]:.2f} -> {losses[-1]:.3f} in {len(losses)} steps"
+    remedy = "gradients do not flow: run the tests (`make test`) and report this"
+    return Finding.of(f"{kind} learns one batch", losses[-1] < LEARNED, told, remedy)
+
+
+def learning(subject: Subject, steps: int) -> Iterator[float]:
+    """The loss a target before each step on the same batch."""
+    batch = subject.batches[-1]
+    optimiser = make_optimiser(subject.model, TrainSettings(rate=5e-3))
+    subject.model.train()
+    for _ in range(steps):
+        optimiser.zero_grad()
+        loss = subject.task.loss(subject.model, batch) / batch.count
+        loss.backward()
+        nn.utils.clip_grad_norm_(subject.model.parameters(), 1.0)
+        optimiser.step()
+        yield loss.item()
+
+
+@torch.inference_mode()
+def kernels_agree(device: torch.device) -> Finding:
+    """The fused kernel and the formula written out give the same, up to rounding."""
+    subject = Subject.make("Transformer", device)
+    batch = subject.batches[-1]
+    fused = subject.task.logits(subject.model, batch)
+    with watch(subject.model, lambda _path, aligned: aligned.weights):
+        explicit = subject.task.logits(subject.model, batch)
+    with watch(subject.model, lambda _path, aligned: aligned.weights.flip(-1)):
+        control = subject.task.logits(subject.model, batch)
+    apart, wrong = _apart(fused, explicit), _apart(fused, control)
+    told = f"fused and explicit differ by {apart:.1e} at most (wrong weights by {wrong:.1e})"
+    remedy = "the attention kernel of this torch build is wrong here: try another version of torch"
+    return Finding.of("attention kernels agree", apart < CLOSE < wrong, told, remedy)
+
+
+def _apart(one: Tensor, other: Tensor) -> float:
+    return float((one - other).abs().max())
+
+
+def determinism(device: torch.device) -> Finding:
+    """The same seed gives the same weights; another seed gives others."""
+    same = all(_repeats(kind, device, (1, 1)) for kind in ("Transformer", "RNN"))
+    other = any(_repeats(kind, device, (1, 2)) for kind in ("Transformer", "RNN"))
+    told = "five steps taken twice end in the same bits" if same else "five steps end differently"
+    if other:
+        told = "another seed ends in the same bits: this trial proves nothing"
+    remedy = "set train.deterministic=true; a resumed run may otherwise differ in its last bits"
+    if not same and device.type != "cpu":
+        return Finding("determinism", "note", told, remedy)
+    return Finding.of("determinism", same and not other, told, remedy)
+
+
+def _repeats(kind: str, device: torch.device, seeds: Sequence[int]) -> bool:
+    ends = []
+    for seed in seeds:
+        subject = Subject.make(kind, device, seed)
+        for _ in learning(subject, 5):
+            pass
+        ends.append(list(subject.model.state_dict().values()))
+    return all(torch.equal(one, other) for one, other in zip(*ends, strict=True))
