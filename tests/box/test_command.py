@@ -10,7 +10,7 @@ import regard
 from regard.cli.main import status
 from regard.cli.target import meant, refuse_files
 from regard.errors import RegardError
-from regard.run.load import no_such_run
+from regard.run.find import no_such_run
 
 TEXT = "the black cat ate the mouse ."
 

@@ -31,8 +31,7 @@ from regard.models import (
     TransformerSettings,
     build,
 )
-from regard.models.readers import Pooling
-from regard.models.settings import PositionName, Reach
+from regard.settings.names import Pooling, PositionName, Reach
 
 CELLS = get_args(CellName)
 POSITIONS = get_args(PositionName)

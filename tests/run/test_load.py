@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from regard.answer.predictor import Predictor
 from regard.errors import MemoryLimitError, ModelFileError, RegardError
 from regard.models import ModelSettings, Sizes, build, count_parameters
-from regard.run import archive, device, load, weights
+from regard.run import archive, device, find, load, weights
 from regard.run.folder import Run
 from tests.run import kinds
 
@@ -178,7 +178,7 @@ class TestSettings:
         path = folder("rnn").parent / "config.toml"
         path.write_bytes(content)
         with pytest.raises(ModelFileError):
-            load.read_settings(path)
+            find.read_settings(path)
 
     def test_a_folder_in_place_of_a_file(self, run):
         (run / "tokenizer.json").unlink()

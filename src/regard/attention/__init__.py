@@ -7,8 +7,6 @@ from regard.attention.attention import Aligned, Attention
 from regard.attention.choose import (
     NORMALISERS,
     SCORES,
-    NormaliserName,
-    ScoreName,
     make_normaliser,
     make_score,
 )
@@ -40,6 +38,7 @@ from regard.attention.score import (
     Score,
 )
 from regard.attention.watch import Seen, watch
+from regard.settings.names import NormaliserName, ScoreName
 
 __all__ = [
     "NORMALISERS",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import get_args
 
 from regard.attention.normalise import (
     Entmax15,
@@ -26,11 +26,8 @@ from regard.attention.score import (
     Score,
 )
 from regard.errors import UsageError, nearest
+from regard.settings.names import NormaliserName, ScoreName
 
-ScoreName = Literal["dot", "scaled-dot", "general", "additive", "cosine", "location", "feature-map"]
-NormaliserName = Literal[
-    "softmax", "sparsemax", "entmax-1.5", "relu", "sigmoid", "hard", "gumbel", "proportional"
-]
 SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
 NORMALISERS: tuple[NormaliserName, ...] = get_args(NormaliserName)
 

@@ -98,8 +98,8 @@ def _asked(paths: Sequence[Path], most: int | None) -> tuple[Run, Exam]:
     """The run and its test: the files named, or the run's own."""
     from regard.answer.test_set import Exam
     from regard.errors import RegardError, UsageError
+    from regard.run.find import folder_of
     from regard.run.folder import Run
-    from regard.run.load import folder_of
 
     with folder_of(paths[0]) as folder:
         run = Run.open(folder)

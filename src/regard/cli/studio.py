@@ -78,7 +78,7 @@ def _unpacked(path: Path, stack: ExitStack) -> Path:
     if not path.exists() and str(path) in box.names():
         return box.folder(str(path))
     if not path.is_dir():
-        from regard.run.load import folder_of
+        from regard.run.find import folder_of
 
         path = stack.enter_context(folder_of(path))
     if not (path / "config.toml").is_file():

@@ -24,7 +24,7 @@ def meant(words: Sequence[str], model: str | None, task: str) -> tuple[Path, lis
         _refuse_text(first)
         return Path(first), list(words[1:])
     if first is not None and not _is_text(first) and (_is_pathlike(first) or not _in_box(task)):
-        from regard.run.load import no_such_run
+        from regard.run.find import no_such_run
 
         raise no_such_run(first)
     return Path(box.first(task)), list(words)

@@ -12,8 +12,8 @@ from regard.decode.beam import beam
 from regard.decode.hypothesis import BeamTree, Expansion, Hypothesis
 from regard.decode.prefix import Prefix
 from regard.decode.sample import greedy, sample
-from regard.decode.settings import DecodeSettings
 from regard.models import Decoder, Encoded, select
+from regard.settings.decode import DecodeSettings
 
 __all__ = [
     "BeamTree",

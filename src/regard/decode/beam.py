@@ -19,8 +19,8 @@ from regard.decode.hypothesis import NOTHING, BeamTree, Expansion, Fate, Finish,
 from regard.decode.penalty import best_to_come, divisor, hypothesis
 from regard.decode.prefix import Prefix, following, numbers
 from regard.decode.rank import best, best_continuations
-from regard.decode.settings import DecodeSettings
 from regard.models import Decoder, Encoded, select
+from regard.settings.decode import DecodeSettings
 
 # One step in plain numbers: row -> the (parent, token, log-probability) of each of its slots.
 Slots = dict[int, list[tuple[int, int, float]]]

@@ -6,7 +6,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.decode.hypothesis import Finish, Hypothesis
-from regard.decode.settings import DecodeSettings, Penalty
+from regard.settings.decode import DecodeSettings
+from regard.settings.names import Penalty
 
 
 def divisor(length: int | Tensor, kind: Penalty, alpha: float) -> float | Tensor:

@@ -16,8 +16,8 @@ from regard.decode.hypothesis import NOTHING, Finish, Hypothesis
 from regard.decode.penalty import hypothesis
 from regard.decode.prefix import Prefix, following, numbers
 from regard.decode.rank import best, first
-from regard.decode.settings import DecodeSettings
 from regard.models import Decoder, Encoded, select
+from regard.settings.decode import DecodeSettings
 
 # (log-probabilities, which rows these are, number of the step) -> one symbol a row
 Choose = Callable[[Tensor, Tensor, int], Tensor]

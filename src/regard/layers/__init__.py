@@ -2,10 +2,11 @@
 
 from regard.layers.block import DecoderBlock, EncoderBlock
 from regard.layers.embedding import Embedding, Frames, narrowed
-from regard.layers.feedforward import Activation, FeedForward
-from regard.layers.norm import LayerNorm, NormForm, NormOrder, Residual, Unclosed, close_last
-from regard.layers.recurrent import Cell, CellName, Elman, Gru, Lstm, Recurrent, make_cell
+from regard.layers.feedforward import FeedForward
+from regard.layers.norm import LayerNorm, Residual, Unclosed, close_last
+from regard.layers.recurrent import Cell, Elman, Gru, Lstm, Recurrent, make_cell
 from regard.layers.stack import Stack
+from regard.settings.names import Activation, CellName, NormForm, NormOrder
 
 __all__ = [
     "Activation",

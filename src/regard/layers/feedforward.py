@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, final
+from typing import final
 
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from regard.attention import mapped
 from regard.layers import feedforward_op
+from regard.settings.names import Activation
 
-Activation = Literal["relu", "gelu", "gelu-tanh", "swish", "swiglu"]
 States = Float[Tensor, "... width"]
 
 

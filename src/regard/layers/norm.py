@@ -5,7 +5,7 @@ Where one sub-layer's change is added, the next one's norm reads the sum: the tw
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, final
+from typing import NamedTuple, final
 
 import torch
 import torch.nn.functional as F
@@ -13,9 +13,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.layers import norm_op
+from regard.settings.names import NormForm, NormOrder
 
-NormForm = Literal["standard", "plain"]
-NormOrder = Literal["pre", "post"]
 States = Float[Tensor, "... width"]
 Vector = Float[Tensor, " width"]
 

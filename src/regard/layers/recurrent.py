@@ -7,7 +7,7 @@ torch's fused kernels (cuDNN on a GPU).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, final
 
 import torch
 import torch.nn.functional as F
@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from regard.errors import UsageError, nearest
 from regard.layers.stack import Stack
+from regard.settings.names import CellName
 
-CellName = Literal["elman", "gru", "lstm"]
 State = tuple[Tensor, ...]  # (hidden,) or, for an LSTM, (hidden, cell); each (batch, width)
 Inputs = Float[Tensor, "batch length input_width"]
 Outputs = Float[Tensor, "batch length width"]

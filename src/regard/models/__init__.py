@@ -7,7 +7,8 @@ from regard.models.model import Model, Reader, count_parameters
 from regard.models.pointer import Pointer
 from regard.models.readers import AttentionPool, Classifier, FirstPool, MeanPool, Pool, Tagger
 from regard.models.rnn_decoder import RnnDecoder
-from regard.models.settings import (
+from regard.models.transformer_decoder import TransformerDecoder
+from regard.settings.model import (
     ClassifySettings,
     ModelSettings,
     PointSettings,
@@ -17,7 +18,6 @@ from regard.models.settings import (
     TransformerReaderSettings,
     TransformerSettings,
 )
-from regard.models.transformer_decoder import TransformerDecoder
 
 __all__ = [
     "AttentionPool",

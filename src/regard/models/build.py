@@ -23,7 +23,8 @@ from regard.models.model import Model, Reader
 from regard.models.pointer import Pointer
 from regard.models.readers import AttentionPool, Classifier, FirstPool, MeanPool, Pool, Tagger
 from regard.models.rnn_decoder import RnnDecoder
-from regard.models.settings import (
+from regard.models.transformer_decoder import TransformerDecoder
+from regard.settings.model import (
     ClassifySettings,
     ModelSettings,
     PointSettings,
@@ -33,7 +34,6 @@ from regard.models.settings import (
     TransformerReaderSettings,
     TransformerSettings,
 )
-from regard.models.transformer_decoder import TransformerDecoder
 
 
 @final

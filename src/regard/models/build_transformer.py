@@ -20,7 +20,7 @@ from regard.attention import (
 from regard.attention.heads import head_width
 from regard.errors import UsageError
 from regard.layers import DecoderBlock, EncoderBlock, FeedForward, LayerNorm, Residual
-from regard.models.settings import TransformerSettings
+from regard.settings.model import TransformerSettings
 
 
 def encoder_block(settings: TransformerSettings) -> EncoderBlock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Literal, final
+from typing import final
 
 import torch
 from jaxtyping import Float
@@ -12,8 +12,6 @@ from torch import Tensor, nn
 
 from regard.attention import Attention
 from regard.models.encoder import Encoded, mean_state
-
-Pooling = Literal["mean", "first", "attention"]
 
 
 @final

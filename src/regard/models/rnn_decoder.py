@@ -15,8 +15,7 @@ from regard.attention import Attention, Memory
 from regard.layers import Cell, Embedding, Stack
 from regard.models.decoder import Inputs, TokenDecoder
 from regard.models.encoder import Encoded
-
-Looks = Literal["after", "before"]
+from regard.settings.names import Looks
 
 
 @final
@@ -69,7 +68,7 @@ class RnnDecoder(TokenDecoder[RnnState]):
         self.dropout = nn.Dropout(dropout)
 
     @property
-    def extra(self) -> Literal["none", "source", "readout"]:
+    def extra(self) -> Literal[none, source, readout]:
         """What stands beside the embedded word in the cell's input."""
         if self.attention is not None and self.looks == "before":
             return "source"

@@ -30,7 +30,8 @@ from regard.models import Model, build
 from regard.run import files, start, weights
 from regard.run.checkpoint import Checkpoints
 from regard.run.corpus import Corpus, Role, left_out, refuse_empty
-from regard.run.load import load, read_settings
+from regard.run.find import read_settings
+from regard.run.load import load
 from regard.run.lock import Lock
 from regard.run.origin import begin_or_go_on
 from regard.run.settings import RunSettings

@@ -9,8 +9,8 @@ from typing import final
 from regard.errors import UsageError
 from regard.models.narrow import Weights, narrowed
 from regard.run import files
+from regard.run.find import folder_of, read_bounded
 from regard.run.folder import Run
-from regard.run.load import folder_of, read_bounded
 from regard.run.weights import Layout, lay_out
 
 CARRIED = ("config.toml", "tokenizer.json", "README.md")

@@ -11,7 +11,7 @@ from regard.data.toys import toy as toy_named
 from regard.errors import UsageError
 from regard.presets import DEFAULT_OF, preset
 from regard.run.corpus import Corpus
-from regard.run.load import folder_of, read_settings
+from regard.run.find import folder_of, read_settings
 from regard.run.settings import DataSettings, RunSettings
 
 # A model that is trained already needs small steps, and few.

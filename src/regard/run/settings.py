@@ -16,9 +16,8 @@ from pydantic import (
 from regard.config import Settings
 from regard.data.batches import BatchSettings
 from regard.data.example import TaskName
-from regard.decode import DecodeSettings
-from regard.models import ModelSettings
-from regard.models.settings import TransformerSettings
+from regard.settings.decode import DecodeSettings
+from regard.settings.model import ModelSettings, TransformerSettings
 from regard.text import TextSettings
 
 Share = Annotated[float, Field(ge=0, lt=1)]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from regard.errors import UsageError
 from regard.run import files, weights
-from regard.run.load import folder_of, outline, read_bounded, read_settings
+from regard.run.find import folder_of, read_bounded, read_settings
+from regard.run.load import outline
 from regard.run.settings import RunSettings
 from regard.run.task import LONGEST, read_task
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from regard.errors import ModelFileError
 from regard.run import files
-from regard.run.load import read_bounded
+from regard.run.find import read_bounded
 from regard.strict_json import loads
 from regard.tasks import TASKS, Task
 

@@ -114,7 +114,7 @@ class Shelf:
 
     def settings(self, name: str) -> RunSettings:
         """The settings of a run, as its folder has them."""
-        from regard.run.load import read_settings
+        from regard.run.find import read_settings
 
         return read_settings(self.folder(name) / "config.toml")
 

@@ -19,9 +19,9 @@ from regard.decode.graph.state import Shape
 from regard.decode.graph.weights import Weights, pack, packs
 from regard.decode.hypothesis import Hypothesis
 from regard.decode.prefix import Prefix
-from regard.decode.settings import DecodeSettings
 from regard.models import Decoder, Encoded, TransformerDecoder
 from regard.models.joined import Written, written
+from regard.settings.decode import DecodeSettings
 
 SLOTS = 16  # the widest beam that one program of a kernel ranks
 POSITIONS = 64  # caches start with this much room, and grow by this factor below

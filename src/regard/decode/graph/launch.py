@@ -18,8 +18,9 @@ from regard.decode.graph.plain import Found, Operations, Stream
 from regard.decode.graph.state import State
 from regard.decode.graph.step_triton import block_of, warps
 from regard.decode.graph.weights import Weights
-from regard.layers.feedforward import Activation, activate
+from regard.layers.feedforward import activate
 from regard.models.joined import Linear, Norm
+from regard.settings.names import Activation
 
 REACH = 64  # positions that an attention loads at a time
 DOT = 16  # the least rows of a matrix product on tensor cores

@@ -14,8 +14,9 @@ from torch import Tensor
 from regard.decode.graph.state import ALIVE, ENDED, State
 from regard.decode.graph.weights import Weights
 from regard.decode.rank import best
-from regard.layers.feedforward import Activation, activate
+from regard.layers.feedforward import activate
 from regard.models.joined import Linear, Norm
+from regard.settings.names import Activation
 
 Found = Float[Tensor, "hypotheses _"]
 

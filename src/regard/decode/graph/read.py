@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.decode.graph.state import ALIVE, ENDED
 from regard.decode.hypothesis import NOTHING, Finish, Hypothesis
 from regard.decode.penalty import divisor, hypothesis
-from regard.decode.settings import DecodeSettings
+from regard.settings.decode import DecodeSettings
 
 
 @final

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from regard.decode.graph.weights import Weights
 from regard.decode.penalty import divisor
-from regard.decode.settings import DecodeSettings
+from regard.settings.decode import DecodeSettings
 
 ENDED, ALIVE = 1, 2  # the fate of a slot at a step; 0 is nothing at all
 

@@ -10,10 +10,11 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.layers.feedforward import Activation, activate
+from regard.layers.feedforward import activate
 from regard.models.lean.kept import Kept
 from regard.models.lean.product import Product
 from regard.models.lean.threads import shared
+from regard.settings.names import Activation
 
 Rows = Float[Tensor, "rows width"]
 PRODUCT = 3  # what a product of floats takes, in products of whole numbers

@@ -1,6 +1,6 @@
 """What a model is made of, as values: the tree of settings is the tree of modules.
 
-Vocabulary sizes are not here; data decides them (`Sizes` in build.py).
+Vocabulary sizes are not here; data decides them (`Sizes` in models/build.py).
 """
 
 from __future__ import annotations
@@ -9,17 +9,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt
 
-from regard.attention.choose import NormaliserName, ScoreName
 from regard.config import Settings
-from regard.layers.feedforward import Activation
-from regard.layers.norm import NormForm, NormOrder
-from regard.layers.recurrent import CellName
-from regard.models.readers import Pooling
-from regard.models.rnn_decoder import Looks
+from regard.settings.names import (
+    Activation,
+    CellName,
+    Looks,
+    NormaliserName,
+    NormForm,
+    NormOrder,
+    Pooling,
+    PositionName,
+    Reach,
+    ScoreName,
+)
 
 Dropout = Annotated[float, Field(ge=0, lt=1)]
-PositionName = Literal["none", "sinusoidal", "sinusoidal-halves", "learned", "rotary", "alibi"]
-Reach = Literal["full", "window", "strided", "global-window"]
 
 
 class RnnEncoderSettings(Settings):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from regard.config import Settings
-
-Penalty = Literal["none", "average", "gnmt"]
+from regard.settings.names import Penalty
 
 
 class DecodeSettings(Settings):
