@@ -68,7 +68,7 @@ class RnnDecoder(TokenDecoder[RnnState]):
         self.dropout = nn.Dropout(dropout)
 
     @property
-    def extra(self) -> Literal[none, source, readout]:
+    def extra(self) -> Literal["none", "source", "readout"]:
         """What stands beside the embedded word in the cell's input."""
         if self.attention is not None and self.looks == "before":
             return "source"
