@@ -16,7 +16,7 @@ from regard.config import parse
 from regard.decode import DecodeSettings
 from regard.errors import MemoryLimitError, UsageError, kind_of
 from regard.models import Model
-from regard.run.device import is_out_of_memory
+from regard.run.device import is_out_of_memory, need_bfloat16
 from regard.tasks import Prediction, Task
 from regard.tasks.groups import ROWS
 from regard.tasks.task import Progress
@@ -44,6 +44,8 @@ class Engine:
                 where=f'precision="{self.precision}"',
                 remedy="float32 or bfloat16",
             )
+        if self.precision == "bfloat16":
+            need_bfloat16(self.forms.device, 'precision="bfloat16"')
 
     def answer(
         self, texts: list[str], settings: DecodeSettings, advance: Progress | None

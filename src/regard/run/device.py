@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -11,6 +14,7 @@ from regard.errors import UsageError
 
 _SYSTEM = Path("/proc/meminfo")
 _GROUP = Path("/sys/fs/cgroup")
+_PROCESSOR = Path("/proc/cpuinfo")
 
 
 def choose_device(name: str = "auto", local: int = 0) -> torch.device:
@@ -41,6 +45,33 @@ def need_gpu(name: str, where: str) -> None:
     if choose_device(name).type != "cuda":
         what = "this is for a GPU, and the work would be a CPU's"
         raise UsageError(what, where, "leave it out, or ask `regard doctor` why there is no GPU")
+
+
+def need_bfloat16(device: torch.device, where: str) -> None:
+    """Refuse bfloat16 on a processor that would end the program at the first product."""
+    if device.type == "cpu" and not has_bfloat16():
+        raise UsageError(
+            "this processor announces bfloat16 instructions (AMX) that end any program using them",
+            where,
+            "use float32, or start with ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 in the environment",
+        )
+
+
+@cache
+def has_bfloat16() -> bool:
+    """Whether bfloat16 products work on this CPU: some virtual machines announce AMX, and then SIGILL comes.
+
+    Only a process of its own can try what may end the process; a CPU without AMX need not be tried.
+    """
+    try:
+        announced = "amx_bf16" in _PROCESSOR.read_text("utf-8", "replace")
+    except OSError:
+        announced = False
+    if not announced:
+        return True
+    program = "import torch; x = torch.ones(64, 64, dtype=torch.bfloat16); x @ x"
+    tried = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)  # noqa: S603
+    return tried.returncode >= 0
 
 
 def free_memory(device: torch.device) -> int | None:

@@ -14,7 +14,7 @@ from typing import Any, final
 import torch
 
 from regard import __version__
-from regard.run.device import free_memory
+from regard.run.device import free_memory, has_bfloat16
 
 SIDE = 512  # of the matrices that are multiplied to compare precisions
 GIGABYTE = 1 << 30
@@ -33,7 +33,7 @@ class Gpu:
 @final
 @dataclass(frozen=True)
 class Machine:
-    """Sizes are in bytes; `bfloat16` is how many times faster than float32 it multiplies matrices."""
+    """Sizes are in bytes; `bfloat16` is how many times faster than float32 it multiplies matrices, 0: not at all."""
 
     system: str
     processor: str
@@ -61,15 +61,16 @@ class Machine:
         for number, gpu in enumerate(self.gpus):
             free = f"{_size(gpu.memory_free)} free of {_size(gpu.memory)}"
             found.append((f"GPU {number}", f"{gpu.name}, {free}"))
-        pays = "try train.precision=bfloat16" if self.bfloat16 > 1.2 else "stay with float32"
+        if self.bfloat16 > 0:
+            pays = "try train.precision=bfloat16" if self.bfloat16 > 1.2 else "stay with float32"
+            speed = f"{self.bfloat16:.1f} times the speed of float32 in matrix products: {pays}"
+        else:
+            speed = "does not work here, though the processor announces it: stay with float32"
         return [
             *found,
             *([] if self.gpus else [("GPU", "none")]),
             ("versions", ", ".join(f"{name} {number}" for name, number in self.versions.items())),
-            (
-                "bfloat16",
-                f"{self.bfloat16:.1f} times the speed of float32 in matrix products: {pays}",
-            ),
+            ("bfloat16", speed),
         ]
 
 
@@ -89,8 +90,14 @@ def this_machine(device: torch.device, folder: Path) -> Machine:
             "python": platform.python_version(),
             **{name: version(name) for name in ("torch", "tokenizers", "numpy")},
         },
-        bfloat16=_seconds(torch.float32, device) / _seconds(torch.bfloat16, device),
+        bfloat16=_speed_of_bfloat16(device),
     )
+
+
+def _speed_of_bfloat16(device: torch.device) -> float:
+    if device.type == "cpu" and not has_bfloat16():
+        return 0.0
+    return _seconds(torch.float32, device) / _seconds(torch.bfloat16, device)
 
 
 def processor_name() -> str:

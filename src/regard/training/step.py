@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from regard.data.batches import BatchRows
 from regard.errors import MemoryLimitError
 from regard.models import Model
-from regard.run.device import is_out_of_memory
+from regard.run.device import is_out_of_memory, need_bfloat16
 from regard.run.settings import TrainSettings
 from regard.tasks import Batch, Task
 from regard.training.world import World
@@ -72,6 +72,8 @@ class Stepper:
     ) -> None:
         self.learner, self.settings, self.seed, self.world = learner, settings, seed, world
         self.make = make
+        if settings.precision == "bfloat16":
+            need_bfloat16(world.device, "train.precision")
         self.limit: int | None = None
         self._at = 0
 
