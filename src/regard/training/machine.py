@@ -33,7 +33,7 @@ class Gpu:
 @final
 @dataclass(frozen=True)
 class Machine:
-    """Sizes are in bytes; `bfloat16` is how many times faster than float32 it multiplies matrices, 0: not at all."""
+    """Sizes are in bytes; `bfloat16` is its speed in matrix products over that of float32, 0 where it fails."""
 
     system: str
     processor: str
