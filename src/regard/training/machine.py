@@ -33,7 +33,7 @@ class Gpu:
 @final
 @dataclass(frozen=True)
 class Machine:
-    """Sizes are in bytes; `bfloat16` is its speed in matrix products over that of float32, 0 where it fails."""
+    """Sizes are in bytes; `bfloat16` is its speed in matrix products over float32's, 0 where it fails."""
 
     system: str
     processor: str
