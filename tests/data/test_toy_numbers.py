@@ -3,9 +3,7 @@
 import pytest
 
 from regard.data.toys import toy
-from regard.data.toys.numbers_de import german
-from regard.data.toys.numbers_en import english
-from regard.data.toys.numbers_fr import french
+from regard.data.toys.numerals import english, french, german
 from regard.errors import UsageError
 
 ALL_SMALL = [*range(0, 120), *range(120, 2000, 7), 9999, 10_000, 80_000, 100_000, 200_000, 999_999]

@@ -13,10 +13,10 @@ import pytest
 
 from regard.data.example import Pair, Pointed, Tagged
 from regard.data.toys import TOYS, Toy, toy
-from regard.data.toys import parts as grammar
+from regard.data.toys import english as grammar
 from regard.data.toys.brackets import depths
-from regard.data.toys.dates import write
-from regard.data.toys.hull import convex_hull
+from regard.data.toys.letters import write_date
+from regard.data.toys.pointing import convex_hull
 from regard.data.toys.toy import split_of
 from regard.errors import UsageError
 
@@ -108,6 +108,35 @@ def test_another_process_with_another_hash_seed_draws_the_same():
     assert json.loads(answer.stdout) == expected
 
 
+def test_importing_the_toys_works_out_no_example():
+    code = """
+import sys
+called = set()
+def note(frame, event, _value):
+    if event == "call" and "toys" in frame.f_code.co_filename:
+        called.add(frame.f_code.co_name)
+sys.setprofile(note)
+import regard.data.toys
+sys.setprofile(None)
+print(*sorted(called))
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True
+    )
+    called = set(answer.stdout.split())
+    assert {"<module>", "Toy"} <= called
+    assert called <= {
+        "<module>",
+        "<dictcomp>",
+        "Toy",
+        "Noun",
+        "Adjective",
+        "Verb",
+        "Phrase",
+        "_spelled",
+    }
+
+
 def test_split_shares_are_18_1_1():
     shares = Counter(split_of(str(number)) for number in range(5000))
     assert shares["train"] == pytest.approx(4500, abs=100)
@@ -182,7 +211,7 @@ def test_dates_are_what_the_calendar_reads():
 
 
 def test_ordinals():
-    days = {day: write(date(2026, 10, day), "{ordinal}") for day in range(1, 32)}
+    days = {day: write_date(date(2026, 10, day), "{ordinal}") for day in range(1, 32)}
     assert {day for day, text in days.items() if text == f"{day}st"} == {1, 21, 31}
     assert {day for day, text in days.items() if text == f"{day}nd"} == {2, 22}
     assert {day for day, text in days.items() if text == f"{day}rd"} == {3, 23}

@@ -8,20 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from regard.data.toys.balanced import BALANCED
-from regard.data.toys.brackets import BRACKETS
-from regard.data.toys.copy import COPY
-from regard.data.toys.dates import DATES
-from regard.data.toys.feelings import FEELINGS
-from regard.data.toys.hull import HULL
-from regard.data.toys.numbers_de import NUMBERS_DE
-from regard.data.toys.numbers_en import NUMBERS_EN
-from regard.data.toys.numbers_fr import NUMBERS_FR
-from regard.data.toys.parts import PARTS
+from regard.data.toys.brackets import BALANCED, BRACKETS
+from regard.data.toys.english import FEELINGS, PARTS, STORIES
+from regard.data.toys.letters import COPY, DATES, REVERSE
+from regard.data.toys.numerals import NUMBERS_DE, NUMBERS_EN, NUMBERS_FR
 from regard.data.toys.phrases import PHRASES
-from regard.data.toys.reverse import REVERSE
-from regard.data.toys.sort import SORT
-from regard.data.toys.stories import STORIES
+from regard.data.toys.pointing import HULL, SORT
 from regard.data.toys.toy import Split, Toy
 from regard.errors import UsageError, nearest
 

@@ -1,16 +1,51 @@
-"""Dates as people write them in English, turned into ISO 8601.
+"""Letters that only move: copied, turned round, or put in the order of ISO 8601.
 
-Numeric dates put the day first (16/11/2026). The years are 1969 to 2068, so that a two-digit year
-means what POSIX says it means: 69 is 1969, 68 is 2068.
+Dates are written as people do in English, numeric ones with the day first (16/11/2026). The years
+are 1969 to 2068, so that a two-digit year means what POSIX says it means: 69 is 1969, 68 is 2068.
 """
 
 from __future__ import annotations
 
 from datetime import date
 from random import Random
+from string import ascii_lowercase
 
 from regard.data.example import Pair
 from regard.data.toys.toy import Toy
+
+
+def letters(generator: Random) -> str:
+    """Three to ten letters with spaces between them, so that each is a word of its own."""
+    return " ".join(generator.choices(ascii_lowercase, k=generator.randint(3, 10)))
+
+
+def _copied(generator: Random) -> Pair:
+    text = letters(generator)
+    return Pair(text, text)
+
+
+COPY = Toy(
+    name="copy",
+    title="copy letters",
+    story="The simplest thing attention can do: letter i looks at letter i, and the map is a diagonal.",
+    probe=Pair("r e g a r d", "r e g a r d"),
+    draw=_copied,
+)
+
+
+def _reversed(generator: Random) -> Pair:
+    text = letters(generator)
+    return Pair(text, text[::-1])
+
+
+REVERSE = Toy(
+    name="reverse",
+    title="letters backwards",
+    story="The first word needed is the last one heard: without attention it must be remembered, "
+    "with attention it is looked up, along the other diagonal.",
+    probe=Pair("r e g a r d", "d r a g e r"),
+    draw=_reversed,
+)
 
 # Spelt out here, since the calendar module answers in the language of the machine.
 _MONTHS = (
@@ -38,7 +73,7 @@ _FORMATS = (
 _FIRST, _LAST = date(1969, 1, 1).toordinal(), date(2068, 12, 31).toordinal()
 
 
-def write(day: date, form: str) -> str:
+def write_date(day: date, form: str) -> str:
     """One date in one of the forms people use."""
     month = _MONTHS[day.month - 1]
     return form.format(
@@ -59,9 +94,9 @@ def _ending(number: int) -> str:
     return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
 
 
-def _draw(generator: Random) -> Pair:
+def _dated(generator: Random) -> Pair:
     day = date.fromordinal(generator.randint(_FIRST, _LAST))
-    return Pair(write(day, generator.choice(_FORMATS)), day.isoformat())
+    return Pair(write_date(day, generator.choice(_FORMATS)), day.isoformat())
 
 
 DATES = Toy(
@@ -70,6 +105,6 @@ DATES = Toy(
     story="The year moves to the front, November becomes 11, the weekday is ignored: "
     "the map shows where each digit came from.",
     probe=Pair("Monday, 16 November 2026", "2026-11-16"),
-    draw=_draw,
+    draw=_dated,
     unit="char",
 )

@@ -1,8 +1,8 @@
-"""Convex hull: point at the corners of the rubber band around some points in the plane.
+"""Pointing: an answer made of positions in the question (Vinyals 2015), by order or by geometry.
 
-As in the pointer network's paper (Vinyals 2015), the corners go counter-clockwise and begin with
-the one of lowest position; that choice is arbitrary, and makes the answer unique. The first corner
-is not said again at the end, and points that lie on an edge are not corners.
+The corners of a convex hull go counter-clockwise, as in the paper, and begin with the one of lowest
+position; that choice is arbitrary, and makes the answer unique. The first corner is not said again
+at the end, and points that lie on an edge are not corners.
 """
 
 from __future__ import annotations
@@ -12,6 +12,32 @@ from random import Random
 
 from regard.data.example import Pointed
 from regard.data.toys.toy import Toy
+
+
+def order(items: tuple[tuple[float, ...], ...]) -> tuple[int, ...]:
+    """The positions of the items, the smallest first."""
+    return tuple(sorted(range(len(items)), key=lambda position: items[position]))
+
+
+def _unsorted(generator: Random) -> Pointed:
+    # Thousandths, all different: no ties, not even in single precision.
+    items = tuple(
+        (number / 1000,) for number in generator.sample(range(1000), generator.randint(3, 10))
+    )
+    return Pointed(items, order(items))
+
+
+SORT = Toy(
+    name="sort",
+    title="point at numbers in ascending order",
+    story="The answer is not made of words but of places in the question, so attention itself "
+    "is the answer (Vinyals 2015).",
+    probe=Pointed(
+        items=((0.62,), (0.07,), (0.95,), (0.31,), (0.48,), (0.83,)),
+        positions=(1, 3, 4, 0, 5, 2),
+    ),
+    draw=_unsorted,
+)
 
 Point = tuple[int, int]  # on a grid, where a turn to the left is exact
 
@@ -45,7 +71,7 @@ def _pointed(grid: Sequence[Point]) -> Pointed:
     return Pointed(items, convex_hull(grid))
 
 
-def _draw(generator: Random) -> Pointed:
+def _points(generator: Random) -> Pointed:
     while True:
         count = generator.randint(3, 10)
         cells = generator.sample(range(_GRID * _GRID), count)
@@ -59,8 +85,12 @@ HULL = Toy(
     title="point at the corners of the convex hull",
     story="Geometry without being told any: which points are outermost, and in which order one "
     "meets them walking around (Vinyals 2015).",
-    probe=_pointed(
-        [(500, 480), (900, 120), (130, 200), (420, 610), (780, 870), (210, 820), (620, 300)]
+    probe=Pointed(
+        items=(
+            *((0.5, 0.48), (0.9, 0.12), (0.13, 0.2), (0.42, 0.61)),
+            *((0.78, 0.87), (0.21, 0.82), (0.62, 0.3)),
+        ),
+        positions=(1, 4, 5, 2),
     ),
-    draw=_draw,
+    draw=_points,
 )
