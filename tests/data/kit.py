@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from regard.data.example import Tally
 from regard.data.readers import understand
-from regard.data.tally import Tally
 
 
 def written(name: str, content: str | bytes) -> Path:

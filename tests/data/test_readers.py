@@ -12,9 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from regard.data.example import Labelled, Line, Pair, Pointed, Tagged
+from regard.data.example import Labelled, Line, Pair, Pointed, Tagged, Tally
 from regard.data.readers import splits, understand
-from regard.data.tally import Tally
 from regard.errors import DataError, RegardError, UsageError
 from tests.data.kit import read, written
 

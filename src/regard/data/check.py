@@ -7,16 +7,23 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import final
 
-from regard.data.drift import refuse_uneven
-from regard.data.example import Example, Labelled, Line, Pair, Pointed, Tagged, counted
+from regard.data.drift import Sides, refuse_uneven
+from regard.data.example import (
+    Example,
+    Labelled,
+    Line,
+    Pair,
+    Pointed,
+    Tagged,
+    counted,
+    require_some,
+)
 from regard.data.formats.format import Row
-from regard.data.formats.parallel import Parallel
+from regard.data.formats.plain import Parallel
 from regard.data.lines import LINE_BOUND
 from regard.data.recognise import go_together
-from regard.data.sides import Sides
 from regard.data.source import Source
 from regard.data.survey import Places, Seen, Survey, key_of
-from regard.data.tally import require_some
 
 __all__ = ["Examined", "Report", "examine", "require_some"]
 

@@ -9,8 +9,8 @@ from typing import final, get_args
 
 from regard.data.example import NOUN_OF, TaskName
 from regard.data.formats.columnar import is_columnar
-from regard.data.formats.folder import labelled_files, labelled_folders, listed, readable
 from regard.data.formats.format import Format
+from regard.data.formats.plain import labelled_files, labelled_folders, listed, readable
 from regard.data.lines import OnBadUtf8
 from regard.data.recognise import agree, by_habit, go_together, parallel, plain, recognise
 from regard.data.source import Source

@@ -13,9 +13,9 @@ from regard.data.formats.columnar import columnar, style_of
 from regard.data.formats.conll import Conll, looks_tagged, looks_universal
 from regard.data.formats.format import Format
 from regard.data.formats.gettext import Gettext
-from regard.data.formats.jsonl import json_lines
-from regard.data.formats.lined import LABEL_MARK, Lined
-from regard.data.formats.naming import (
+from regard.data.formats.markup import Tmx, xliff
+from regard.data.formats.plain import LABEL_MARK, Lined, Parallel
+from regard.data.formats.record import (
     LABEL,
     SOURCE,
     TAGS,
@@ -23,13 +23,11 @@ from regard.data.formats.naming import (
     TEXT,
     WORDS,
     is_language,
+    json_lines,
     roles,
 )
-from regard.data.formats.parallel import Parallel
 from regard.data.formats.subtitle import PairedSubtitles, Subtitles, looks_timed
 from regard.data.formats.table import Table, label_column, rows_of, separator_of
-from regard.data.formats.tmx import Tmx
-from regard.data.formats.xliff import xliff
 from regard.data.lines import LINE_BOUND, read_lines
 from regard.errors import DataError
 

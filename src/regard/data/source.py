@@ -10,10 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import final
 
-from regard.data.example import NOUN_OF, TASK_OF, Example, Kind, TaskName, counted
+from regard.data.example import NOUN_OF, TASK_OF, Example, Kind, Tally, TaskName, counted
 from regard.data.formats.format import Format, Reading, Row
 from regard.data.lines import OnBadUtf8
-from regard.data.tally import Tally
 from regard.errors import DataError
 
 BLOCK = 1 << 16

@@ -10,9 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, final
 
-from regard.data.example import Example, TaskName
+from regard.data.example import Example, Tally, TaskName, require_some
 from regard.data.readers import Source, splits, understand
-from regard.data.tally import Tally, require_some
 from regard.data.toys import Toy, toy
 from regard.errors import DataError, UsageError
 from regard.run.settings import DataSettings

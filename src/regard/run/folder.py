@@ -21,10 +21,9 @@ from torch import Tensor
 
 from regard import __version__
 from regard.data import store
-from regard.data.example import Example
+from regard.data.example import Example, Tally
 from regard.data.loader import prefetch
 from regard.data.store import Frames, Ids, Store
-from regard.data.tally import Tally
 from regard.errors import ModelFileError
 from regard.models import Model, build
 from regard.run import files, start, weights

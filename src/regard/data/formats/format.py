@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import NamedTuple, final
 
 from regard.data.compressed import compression_of
-from regard.data.example import Example, Kind, Labelled, Line, Pair, Tagged
+from regard.data.example import Example, Kind, Labelled, Line, Pair, Tagged, Tally
 from regard.data.lines import OnBadUtf8, TextLine, read_lines
-from regard.data.tally import Tally
 
 
 class Row(NamedTuple):

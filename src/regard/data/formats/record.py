@@ -6,12 +6,66 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
-from regard.data.example import KIND_OF, Kind, Line, Pair, Pointed, Tagged, TaskName
-from regard.data.formats.format import Reading, Row
-from regard.data.formats.naming import TEXT, roles
+from regard.data.example import KIND_OF, Kind, Labelled, Line, Pair, Pointed, Tagged, TaskName
+from regard.data.formats.format import Format, Reading, Row, packed_as
 from regard.data.lines import LINE_BOUND
+from regard.errors import DataError
+
+SOURCE = frozenset({"source", "src", "input", "question", "prompt", "document", "article"})
+TARGET = frozenset(
+    {"target", "tgt", "trg", "output", "answer", "response", "completion", "translation", "summary"}
+)
+TEXT = frozenset({"text", "sentence", "review", "content", "utterance"})
+LABEL = frozenset({"label", "class", "category", "sentiment", "intent", "topic"})
+WORDS = frozenset({"tokens", "words"})
+TAGS = frozenset({"tags", "ner_tags", "pos_tags", "upos", "xpos", "ner", "pos", "labels"})
+CODES = (
+    "ar bg bn ca cs cy da de el en eo es et eu fa fi fr ga gl he hi hr hu hy id is it ja ka kk ko "
+    "lt lv mk mn ms nb nl nn no pl pt ro ru sk sl sq sr sv sw ta te th tr uk ur uz vi zh"
+)
+SPELT_OUT = (
+    "arabic chinese czech dutch english finnish french german greek hebrew hindi hungarian italian "
+    "japanese korean polish portuguese romanian russian spanish swedish turkish ukrainian vietnamese"
+)
+LANGUAGES = frozenset(CODES.split()) | frozenset(SPELT_OUT.split())
+
+
+class Roles(NamedTuple):
+    """Two columns, by position, and what they make together."""
+
+    kind: Kind
+    first: int
+    second: int
+
+
+def roles(names: Sequence[str]) -> Roles | None:
+    """The two columns to read, by their names; None when no name says anything."""
+    plain = [name.strip().lower() for name in names]
+    for kind, firsts, seconds in (
+        (Tagged, WORDS, TAGS),
+        (Pair, SOURCE, TARGET),
+        (Labelled, TEXT, LABEL),
+        (Pair, TEXT, TARGET),
+        (Labelled, SOURCE, LABEL),
+    ):
+        first, second = _position(plain, firsts), _position(plain, seconds)
+        if first is not None and second is not None:
+            return Roles(kind, first, second)
+    spoken = [index for index, name in enumerate(plain) if is_language(name)]
+    if len(spoken) > 2:  # `id` is Indonesian, but more often a row's number
+        spoken = [index for index in spoken if plain[index] != "id"]
+    return Roles(Pair, *spoken) if len(spoken) == 2 else None
+
+
+def is_language(name: str) -> bool:
+    """`en`, `de_DE`, `zh-Hans`, `english`."""
+    return name.lower().replace("-", "_").partition("_")[0] in LANGUAGES
+
+
+def _position(names: Sequence[str], wanted: frozenset[str]) -> int | None:
+    return next((index for index, name in enumerate(names) if name in wanted), None)
 
 
 @final
@@ -124,3 +178,60 @@ def _fault(texts: Sequence[str]) -> str:
     whole = "".join(texts)
     bad = "\0" in whole or any("\ud800" <= character <= "\udfff" for character in whole)
     return "not UTF-8" if bad else ""
+
+
+@final
+@dataclass(frozen=True)
+class JsonLines(Format):
+    """One file of objects, and the fields of each that are read."""
+
+    path: Path
+    fields: Fields
+
+    @property
+    def kind(self) -> Kind:
+        return self.fields.of
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return (self.path,)
+
+    @property
+    def shape(self) -> str:
+        return f"{self.path.name}, JSON lines{packed_as(self.path)}, {self.fields}"
+
+    def read(self, reading: Reading) -> Iterator[Row]:
+        for line in reading.sound_lines(self.path):
+            if not line.text.strip():
+                reading.tally.drop("empty", self.path, line.number)
+                continue
+            record = parsed(line.text, f"{self.path}:{line.number}")
+            yield from self.fields.rows(reading, self.path, line.number, record)
+
+
+def json_lines(path: Path, first_line: str, task: TaskName | None) -> JsonLines:
+    """Which fields to read, from the first object."""
+    record = parsed(first_line, f"{path}:1")
+    fields = fields_of(record, task)
+    if fields is None:
+        raise DataError(
+            "no two fields of the first object are known: " + ", ".join(record),
+            where=f"{path}:1",
+            remedy="name them src and tgt, text and label, or tokens and tags",
+        )
+    return JsonLines(path, fields)
+
+
+def parsed(text: str, where: str) -> dict[str, Any]:
+    """One line as a JSON object."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise DataError(f"this line is not JSON: {fault}", where=where) from None
+    if not isinstance(record, dict):
+        raise DataError(
+            "this line is JSON, but not an object",
+            where=where,
+            remedy='write one object a line: {"src": "...", "tgt": "..."}',
+        )
+    return record

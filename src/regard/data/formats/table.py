@@ -12,7 +12,7 @@ from typing import final
 
 from regard.data.example import Kind
 from regard.data.formats.format import Format, Reading, Row, packed_as
-from regard.data.formats.parallel import SIDES
+from regard.data.formats.plain import SIDES
 from regard.errors import DataError
 
 CLASS_NAME = re.compile(r"[-+]?\w([\w.:/+&-]*\w)?$")
