@@ -212,7 +212,7 @@ def vocabulary(folder: Path, _rows: int) -> None:
 def encode(folder: Path, _rows: int) -> None:
     from regard.run.corpus import Corpus
     from regard.run.folder import Run
-    from regard.run.task import read_task
+    from regard.run.load import read_task
 
     chosen = settings(folder)
     run = Run(folder / "run", chosen, read_task(folder / "run" / "tokenizer.json", chosen.task))
@@ -224,7 +224,7 @@ def read(folder: Path, _rows: int) -> dict[str, Any]:
     import torch
 
     from regard.run.folder import Run
-    from regard.run.task import read_task
+    from regard.run.load import read_task
     from regard.training.feed import Feed, Position
     from regard.training.world import World
 

@@ -23,7 +23,7 @@ from regard.answer.test_set import Exam
 from regard.box.card import CARD, Card, Score, size
 from regard.config import parse, read_toml, to_toml
 from regard.models import count_parameters
-from regard.run.load import read_settings
+from regard.run.find import read_settings
 from regard.run.pack import pack
 from regard.show.card import markdown
 from regard.traces.alignment import SENTENCES, rank

@@ -18,8 +18,8 @@ from regard.errors import DataError, DiskError, ModelFileError, UsageError
 from regard.presets import names, preset
 from regard.run import archive
 from regard.run.checkpoint import MANIFEST, Checkpoints
+from regard.run.load import read_task
 from regard.run.settings import RunSettings
-from regard.run.task import read_task
 from regard.traces import file as trace_file
 from regard.traces.trace import Trace
 from tests.faults.wounds import survive, wounded_bytes, wounded_json, wounded_toml, wounded_tree

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import DiskError
-from regard.run import disk, files
+from regard.run import files, system
 
 
 class Fault:
@@ -200,7 +200,7 @@ def test_a_full_disk_tells_how_much_is_needed_and_free(tmp_path, monkeypatch):
     monkeypatch.setattr(
         files, "fault_hook", Fault(4, OSError(errno.ENOSPC, "No space left on device"))
     )
-    monkeypatch.setattr(disk, "free_bytes", lambda _path: 1234)
+    monkeypatch.setattr(system, "free_bytes", lambda _path: 1234)
     with pytest.raises(DiskError) as caught:
         files.write_atomic(tmp_path / "x", b"a" * 5000)
     error = caught.value
@@ -208,7 +208,7 @@ def test_a_full_disk_tells_how_much_is_needed_and_free(tmp_path, monkeypatch):
     assert error.where == str(tmp_path / "x")
     assert error.remedy == "free some space, or choose a folder on another disk"
     assert error.exit_code == 5
-    assert disk.is_full(error)
+    assert system.is_full(error)
 
 
 def test_a_file_in_the_way_of_a_folder_is_told(tmp_path):

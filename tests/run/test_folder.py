@@ -10,7 +10,7 @@ from regard.data.store import Store
 from regard.errors import DataError, ModelFileError
 from regard.run import files
 from regard.run.folder import PROBES, Run
-from regard.run.task import read_task
+from regard.run.load import read_task
 from tests.training.kit import tiny
 
 

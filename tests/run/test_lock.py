@@ -14,7 +14,7 @@ from collections.abc import Callable
 import pytest
 
 from regard.errors import UsageError
-from regard.run import lock, process
+from regard.run import lock, system
 from regard.run.lock import Holder, Lock
 
 
@@ -73,8 +73,8 @@ def test_the_file_says_who_holds_it_and_then_nobody(tmp_path):
         assert told == {
             "pid": os.getpid(),
             "host": socket.gethostname(),
-            "boot": process.boot_id(),
-            "started": process.started(os.getpid()),
+            "boot": system.boot_id(),
+            "started": system.started(os.getpid()),
         }
     assert (tmp_path / ".lock").read_bytes() == b""
 
@@ -165,7 +165,7 @@ def test_a_worker_that_outlives_its_parent_does_not_hold_the_lock(tmp_path):
     assert code_of(child) == -signal.SIGKILL
     worker = int(os.read(told, 100))
     try:
-        assert process.alive(worker)
+        assert system.alive(worker)
         with Lock(tmp_path):
             pass
     finally:
@@ -204,7 +204,7 @@ def test_a_stale_lock_is_taken_over(tmp_path, monkeypatch, changes, locks):
 
 def test_without_locks_or_proc_the_process_id_decides(tmp_path, monkeypatch):
     monkeypatch.setattr(lock, "_claim", without_locks)
-    monkeypatch.setattr(process, "_PROCESSES", tmp_path / "missing")
+    monkeypatch.setattr(system, "_PROCESSES", tmp_path / "missing")
     leave_behind(tmp_path, pid=os.getppid())
     with pytest.raises(UsageError, match=f"process {os.getppid()} on"):
         Lock(tmp_path).__enter__()

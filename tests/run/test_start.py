@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from regard.errors import ModelFileError, UsageError
-from regard.run import start
 from regard.run.folder import Run
+from regard.run.origin import start_weights
 from regard.run.pack import pack
 from regard.run.resolve import GENTLE, place, resolve
 from regard.run.settings import RunSettings
@@ -64,7 +64,7 @@ def test_killed_between_the_two_copies_it_copies_again(tmp_path, earlier):
     settings = other(tmp_path, earlier.folder)
     run = Run.create(tmp_path / "run", settings)
     (run.folder / "tokenizer.json").unlink()
-    start.weights_of(run.folder).write_bytes(b"half")
+    start_weights(run.folder).write_bytes(b"half")
     again = Run.create(run.folder, settings)
     assert same(again.build_model().state_dict(), earlier.load_model().state_dict())
 

@@ -18,7 +18,7 @@ from regard.data.compressed import Stream as ByteStream
 from regard.data.lines import TextLine
 from regard.decode import DecodeSettings
 from regard.errors import DataError, UsageError, nearest
-from regard.run.disk import disk_errors
+from regard.run.system import disk_errors
 from regard.tasks import Prediction
 from regard.tasks.tag import words_of
 from regard.tasks.task import Progress

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import final
 
 from regard.errors import ModelFileError, UsageError
-from regard.run import disk, files
+from regard.run import files, system
 from regard.run.header import shown
 
 NAMES = (
@@ -96,7 +96,7 @@ def pack(folder: Path, archive: Path) -> list[str]:
     missing = [name for name in _REQUIRED if not (folder / name).is_file()]
     if missing:
         raise UsageError(f"there is no {' and no '.join(missing)} here", str(folder))
-    with contextlib.ExitStack() as stack, disk.disk_errors("read", folder):
+    with contextlib.ExitStack() as stack, system.disk_errors("read", folder):
         # Each file is opened once: one replaced meanwhile goes in as it was.
         sources = {
             name: stack.enter_context((folder / name).open("rb", buffering=0))
@@ -118,7 +118,7 @@ def unpack(archive: Path, folder: Path) -> list[str]:
     """Check an archive as a whole, then write its files into a new folder; say which."""
     if folder.exists():
         raise UsageError(f"{folder.name} is there already", str(folder), "choose a new folder")
-    with disk.opened(archive, "archive") as file:
+    with system.opened(archive, "archive") as file:
         members = _members(file, str(archive))
         with files.new_folder(folder, folder.name) as temporary:
             for member in members:

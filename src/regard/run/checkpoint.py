@@ -20,7 +20,7 @@ from torch import Tensor
 
 from regard import strict_json
 from regard.errors import DiskError, ModelFileError, UsageError
-from regard.run import disk, files, weights
+from regard.run import files, system, weights
 from regard.run.files import Written
 
 VERSION = 1
@@ -96,7 +96,7 @@ class Checkpoints:
         try:
             self._write(content)
         except DiskError as fault:
-            if not disk.is_full(fault):
+            if not system.is_full(fault):
                 raise
             # Room can only come from what the new checkpoint would push out anyway.
             warnings += self._prune(max(1, keep - 1), protect)
@@ -141,7 +141,7 @@ class Checkpoints:
     def _found(self) -> list[_Found]:
         """Newest first, by the number in the name: clocks jump and copies change file times."""
         found = []
-        with disk.disk_errors("list", self.folder):
+        with system.disk_errors("list", self.folder):
             folders = list(self.folder.iterdir()) if self.folder.is_dir() else []
             for folder in folders:
                 if (name := _FOLDER.fullmatch(folder.name)) and folder.is_dir():
@@ -258,7 +258,7 @@ def _written(name: str, item: object, path: Path) -> Written:
 def _check_sizes(folder: Path, written: Mapping[str, Written]) -> None:
     for name, it in written.items():
         path = folder / name
-        with disk.disk_errors("read", path):
+        with system.disk_errors("read", path):
             size = path.stat().st_size if path.is_file() else None
         if size is None:
             raise ModelFileError(f"{name} is missing", str(path))
@@ -267,7 +267,7 @@ def _check_sizes(folder: Path, written: Mapping[str, Written]) -> None:
 
 
 def _read_small(path: Path, limit: int) -> bytes:
-    with disk.disk_errors("read", path):
+    with system.disk_errors("read", path):
         try:
             with path.open("rb") as file:
                 text = file.read(limit + 1)

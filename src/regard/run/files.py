@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, final
 
-from regard.run.disk import disk_errors
-from regard.run.process import alive
+from regard.run.system import alive, disk_errors
 
 T = TypeVar("T")
 Bytes = bytes | memoryview

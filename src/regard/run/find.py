@@ -12,7 +12,7 @@ from pathlib import Path
 from regard import box
 from regard.config import parse
 from regard.errors import ModelFileError, UsageError
-from regard.run import archive, disk, header
+from regard.run import archive, header, system
 from regard.run.settings import RunSettings
 
 LONGEST_CONFIG = 1 << 20
@@ -37,7 +37,7 @@ def folder_of(path: Path) -> Iterator[Path]:
     if path.is_dir():
         yield path
         return
-    with disk.opened(path, "run") as file:
+    with system.opened(path, "run") as file:
         start = file.read(_SNIFF) or b""
     if start and not any(byte < 9 or 13 < byte < 32 for byte in start):
         raise ModelFileError(
@@ -80,7 +80,7 @@ def read_settings(path: Path) -> RunSettings:
 
 def read_bounded(path: Path, kind: str, longest: int) -> bytes:
     """The bytes of a plain file that is no longer than it can sensibly be."""
-    with disk.opened(path, kind) as file:
+    with system.opened(path, kind) as file:
         content = file.read(longest + 1) or b""
     if len(content) > longest:
         raise ModelFileError(f"{path.name} is longer than {longest:,} bytes", str(path))

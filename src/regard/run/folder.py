@@ -26,15 +26,14 @@ from regard.data.loader import prefetch
 from regard.data.store import Frames, Ids, Store
 from regard.errors import ModelFileError
 from regard.models import Model, build
-from regard.run import files, start, weights
+from regard.run import files, weights
 from regard.run.checkpoint import Checkpoints
 from regard.run.corpus import Corpus, Role, left_out, refuse_empty
 from regard.run.find import read_settings
-from regard.run.load import load
+from regard.run.load import load, read_task, write_task
 from regard.run.lock import Lock
-from regard.run.origin import begin_or_go_on
+from regard.run.origin import begin_or_go_on, fetch_start, start_weights
 from regard.run.settings import RunSettings
-from regard.run.task import read_task, write_task
 from regard.strict_json import loads
 from regard.tasks import TASKS, Task
 
@@ -75,7 +74,7 @@ class Run:
             files.sweep(unfinished)
         corpus = Corpus.of(settings.data, settings.task)
         begin_or_go_on(folder, settings, corpus.fingerprint, allow)
-        start.fetch(folder, settings)
+        fetch_start(folder, settings)
         task = _task(folder, settings, corpus, report)
         run = cls(folder, settings, task)
         for role in ("train", "valid"):
@@ -114,7 +113,7 @@ class Run:
         """The model before its first step: by settings and seed, or the one that the run starts from."""
         torch.manual_seed(self.settings.seed)
         if self.settings.start is not None:
-            path = start.weights_of(self.folder)
+            path = start_weights(self.folder)
             return load(path, self.settings.model, self.task.sizes, torch.device("cpu"))
         return build(self.settings.model, self.task.sizes)
 

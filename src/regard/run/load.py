@@ -6,6 +6,7 @@ it fits into memory, is a number read or a module built.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -19,11 +20,15 @@ from regard.config import Settings
 from regard.errors import MemoryLimitError, ModelFileError, UsageError
 from regard.models import Model, ModelSettings, Sizes, build, count_parameters
 from regard.models.narrow import SCALE, widened
-from regard.run import weights
+from regard.run import files, weights
 from regard.run.device import free_memory, is_out_of_memory
+from regard.run.find import read_bounded
 from regard.run.header import Header
 from regard.run.settings import RunSettings
+from regard.strict_json import loads
+from regard.tasks import TASKS, Task
 
+LONGEST_TASK = 1 << 28  # bytes of tokenizer.json
 WIDEST = 1 << 20  # no width, and no number of heads, of any model has ever come near
 DEEPEST = 1 << 12  # nor any number of layers
 _AXES = ("width", "heads", "key_width", "value_width", "feedforward")
@@ -36,6 +41,31 @@ _DRAWS = (
     nn.init.normal_,
     nn.init.kaiming_uniform_,
 )
+
+
+def read_task(path: Path, name: str) -> Task:
+    """The task and its vocabularies, from tokenizer.json."""
+    content = read_bounded(path, "tokenizer", LONGEST_TASK)
+    document = loads(content, max_bytes=LONGEST_TASK, where=str(path))
+    if not isinstance(document, dict) or document.get("format") != "regard-task":
+        raise ModelFileError("this is no tokenizer of ours", where=str(path))
+    parts = document.get("parts")
+    if document.get("task") != name or not isinstance(parts, dict):
+        raise ModelFileError(
+            f"the tokenizer belongs to task {document.get('task')!r}, not {name!r}", where=str(path)
+        )
+    if not all(isinstance(part, str) for part in parts.values()):
+        raise ModelFileError("each part of a tokenizer is a document", where=str(path))
+    try:
+        return TASKS[name].from_dict(parts)  # type: ignore[index]
+    except KeyError as fault:
+        raise ModelFileError(f"the tokenizer lacks its part {fault}", where=str(path)) from None
+
+
+def write_task(path: Path, task: Task, name: str) -> None:
+    """What `read_task` reads."""
+    document = {"format": "regard-task", "task": name, "parts": task.to_dict()}
+    files.write_atomic(path, json.dumps(document, ensure_ascii=False).encode())
 
 
 def load(path: Path, settings: ModelSettings, sizes: Sizes, device: torch.device) -> Model:

@@ -20,7 +20,7 @@ from typing import final
 
 from regard import strict_json
 from regard.errors import ModelFileError, UsageError
-from regard.run import disk, files, process
+from regard.run import files, system
 
 NAME = ".lock"
 _LONGEST = 4096
@@ -42,7 +42,7 @@ class Holder:
     def here(cls) -> Holder:
         """This very process."""
         pid = os.getpid()
-        return cls(pid, socket.gethostname(), process.boot_id(), process.started(pid))
+        return cls(pid, socket.gethostname(), system.boot_id(), system.started(pid))
 
     def gone(self) -> bool:
         """Whether this process has certainly ended; of another machine nothing is certain."""
@@ -51,9 +51,9 @@ class Holder:
             return False
         if self.boot and here.boot and self.boot != here.boot:
             return True
-        started = process.started(self.pid)
+        started = system.started(self.pid)
         used_again = bool(self.started and started and self.started != started)
-        return used_again or not process.alive(self.pid)
+        return used_again or not system.alive(self.pid)
 
 
 @final
@@ -66,7 +66,7 @@ class Lock:
 
     def __enter__(self) -> Lock:
         files.make_folder(self.path.parent)
-        with disk.disk_errors("lock", self.path):
+        with system.disk_errors("lock", self.path):
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             self._take(descriptor)

@@ -1,7 +1,9 @@
-"""What a run was begun with: when it goes on, that must still be so (T5).
+"""What a run was begun with, which must still be so when it goes on (T5): settings, data, another model.
 
-Settings that touch how long and how often may change; others only when a person names them, or while nothing
-is trained yet; and what the vocabulary and the prepared data were made by cannot change at all.
+Settings that touch how long and how often may change; others only when a person names them, or
+while nothing is trained yet; and what the vocabulary and the prepared data were made by cannot
+change at all. A model that the run starts from is copied, vocabulary and weights, and needed no
+more.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from typing import Any
 
 from regard.config import parse, read_toml, to_toml
 from regard.errors import ResumeError, UsageError, nearest
-from regard.run import files
+from regard.run import files, weights
+from regard.run.find import folder_of, read_bounded, read_settings
+from regard.run.load import LONGEST_TASK, outline, read_task
 from regard.run.settings import HARMLESS, RunSettings
 
 FIXED = ("task", "start", "text", "data.toy", "data.examples", "data.on_bad_utf8")
@@ -134,3 +138,34 @@ def _flat(tree: Mapping[str, Any], path: str = "") -> dict[str, Any]:
         else:
             flat[f"{path}{key}"] = value
     return flat
+
+
+def start_weights(folder: Path) -> Path:
+    """The weights that a run in this folder starts from."""
+    return folder / "data" / "start.safetensors"
+
+
+def fetch_start(folder: Path, settings: RunSettings) -> None:
+    """Copy what the run starts from, once. A model that does not fit is refused before any text is read."""
+    tokenizer = folder / "tokenizer.json"
+    if settings.start is None or tokenizer.is_file():
+        return
+    with folder_of(Path(settings.start)) as origin:
+        _refuse_other_text(settings, read_settings(origin / "config.toml"))
+        task = read_task(origin / "tokenizer.json", settings.task)
+        _, stored = outline(origin / "model.safetensors", settings.model, task.sizes)
+        files.make_folder(start_weights(folder).parent)
+        weights.write(start_weights(folder), stored)
+        # Last, for where it lies nothing is copied again.
+        files.write_atomic(
+            tokenizer, read_bounded(origin / "tokenizer.json", "tokenizer", LONGEST_TASK)
+        )
+
+
+def _refuse_other_text(settings: RunSettings, earlier: RunSettings) -> None:
+    if settings.text != earlier.text:
+        raise UsageError(
+            f"{settings.start} cuts text in its own way, which its weights belong to",
+            where="text",
+            remedy="leave the settings of `text` out, or start from nothing",
+        )

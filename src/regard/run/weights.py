@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import MemoryLimitError, ModelFileError, UsageError
-from regard.run import disk, files, header
+from regard.run import files, header, system
 from regard.run.header import Entry, Header, shown
 
 _DTYPES = {
@@ -123,7 +123,7 @@ def read(
     update = digest.update if sha256 is not None else _ignore
     found: dict[str, Tensor] = {}
     nonfinite = []
-    with disk.opened(path, "weights file") as file:
+    with system.opened(path, "weights file") as file:
         head, raw = _header(file, path)
         update(raw)
         _check_memory(head, device, path)
@@ -152,7 +152,7 @@ def read(
 
 def read_header(path: Path) -> Header:
     """What a file says it holds, checked, without reading one number of it."""
-    with disk.opened(path, "weights file") as file:
+    with system.opened(path, "weights file") as file:
         return _header(file, path)[0]
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from regard.errors import ModelFileError, UsageError
-from regard.run import disk, files
+from regard.run import files, system
 from regard.traces.document import MOST_BYTES as MOST_HEADER
 from regard.traces.document import Document, parse, refuse
 
@@ -55,7 +55,7 @@ def packed(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> byt
 def read(path: Path) -> tuple[Document, list[dict[str, np.ndarray]]]:
     """The header and each site's arrays, or a `ModelFileError` that says what is wrong with the file."""
     where = str(path)
-    with disk.opened(path, "trace") as stream:
+    with system.opened(path, "trace") as stream:
         try:
             with zipfile.ZipFile(stream) as archive:
                 return _read(archive, where)

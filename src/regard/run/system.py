@@ -1,6 +1,9 @@
-"""What the disk says: a plain file opened for reading, and its complaints in words.
+"""What the operating system says: of a file that is opened or written, and of a process.
 
-A complaint says what could not be done, where, and what to do; of a full disk, the room needed and free.
+A complaint of the disk says what could not be done, where, and what to do; of a full disk, the room
+needed and free. A process id alone names nobody: ids are used again. Together with the boot and the
+moment of its start it names one process for ever. Where the system does not tell, the answer is
+empty and nothing is concluded.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import errno
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
@@ -84,3 +88,44 @@ def free_bytes(path: Path) -> int | None:
 def is_full(fault: DiskError) -> bool:
     """Whether making room could help."""
     return fault.errno in _FULL
+
+
+_PROCESSES = Path("/proc")
+
+
+def boot_id() -> str:
+    """The name of this boot of the machine, or nothing where the system keeps none."""
+    try:
+        return (_PROCESSES / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def started(pid: int) -> str:
+    """Clock ticks from boot to the start of a process, or nothing where the system does not say."""
+    fields = _status(pid)
+    return fields[19] if len(fields) > 19 else ""
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and waits for its parent does not."""
+    if pid <= 0:
+        return False
+    if sys.platform == "win32":  # signal 0 is an event there, not a question
+        return True
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return _status(pid)[:1] not in (["Z"], ["X"])
+
+
+def _status(pid: int) -> list[str]:
+    """The fields after the program's name, which may itself hold spaces and brackets."""
+    try:
+        text = (_PROCESSES / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
