@@ -1,19 +1,24 @@
 """`regard studio`: says where it is, refuses what it cannot show, wants a token beyond this machine."""
 
 import json
+import os
 import shutil
 import socket
 
 import pytest
 
+import regard.studio.page as page_room
 import regard.studio.server as server_room
 from regard.cli import output
 
 
 @pytest.fixture
-def started(monkeypatch):
-    """Everything but the listening: the studio that would be served."""
+def started(monkeypatch, tmp_path_factory):
+    """Everything but the listening: the studio that would be served, with a page of one file."""
     found = []
+    built = tmp_path_factory.mktemp("page")
+    (built / "index.html").write_text("<!doctype html>")
+    monkeypatch.setattr(page_room, "FOLDER", built)
 
     def serve(studio, opened):
         found.append(studio)
@@ -95,7 +100,8 @@ def test_with_nothing_of_your_own_it_opens_on_what_is_in_the_box(boxed, tell, te
     about = shown.shelf.about("petit")
     assert about["summary"] == "A few words of French"
     assert about["parameters"] == 4711
-    assert about["score"] == {"name": "chrF", "value": 61.5}
+    told = {"name": "chrF", "value": 61.5, "test": "held out", "direction": ""}
+    assert about["scores"] == [told]
 
 
 def test_your_own_come_before_the_box_and_a_name_is_enough(
@@ -132,6 +138,32 @@ def test_a_token_too_short(trained, tell_json, started):
     assert (code, told["what"]) == (2, "a token has at least 8 plain characters")
 
 
+def test_a_token_that_the_process_list_does_not_show(
+    trained, tmp_path, tell_json, started, monkeypatch
+):
+    found, _ = started
+    monkeypatch.setenv("REGARD_TOKEN", "of-the-environment")
+    tell_json("studio", trained)
+    assert found[-1].settings.token == "of-the-environment"
+    assert "REGARD_TOKEN" not in os.environ, "what is started from here does not inherit it"
+    (tmp_path / "token").write_text("of-a-file\nand more\n")
+    tell_json("studio", trained, "--token-file", tmp_path / "token")
+    assert found[-1].settings.token == "of-a-file"
+    both = ("--token-file", tmp_path / "token", "--token", "of-the-command-line")
+    assert tell_json("studio", trained, *both)[0] == 2
+    code, told = tell_json("studio", trained, "--token-file", tmp_path / "nowhere")
+    assert (code, told["where"]) == (2, str(tmp_path / "nowhere"))
+
+
+def test_without_the_page_nothing_is_served(trained, tmp_path, tell_json, started, monkeypatch):
+    monkeypatch.setattr(page_room, "FOLDER", tmp_path)
+    code, told = tell_json("studio", trained)
+    assert (code, "not built" in told["what"]) == (2, True)
+    assert "make page" in told["remedy"]
+    assert started[0] == []
+    assert tell_json("studio", trained, "--no-page")[0] == 0
+
+
 @pytest.mark.parametrize("name", ["nowhere", "."])
 def test_what_is_no_run(name, tmp_path, tell_json, started):
     code, told = tell_json("studio", tmp_path / name)
@@ -145,7 +177,7 @@ def test_a_port_in_use_is_exit_nine(trained, tell):
         one.bind(("127.0.0.1", 0))
         one.listen()
         port = one.getsockname()[1]
-        code, out, _ = tell("studio", trained, "--port", port, "--json")
+        code, out, _ = tell("studio", trained, "--port", port, "--no-page", "--json")
     assert code == 9
     assert f"port {port} is in use" in json.loads(out)["what"]
     output.speak_json(False)

@@ -7,6 +7,7 @@ import torch
 from starlette.testclient import TestClient
 
 from regard.studio.app import create_app
+from regard.studio.page import File
 from regard.studio.settings import Limits, StudioSettings
 from regard.studio.state import Studio
 from tests.run import kinds
@@ -15,6 +16,7 @@ from tests.studio.browser import address, chromium, page, studio_server, theme, 
 __all__ = ["address", "chromium", "page", "studio_server", "theme", "trained"]
 
 KINDS = ("rnn", "transformer", "tag", "classify", "point", "language")
+PAGE = {"index.html": File(b"<!doctype html>", "text/html; charset=utf-8", False)}
 BASE = "http://127.0.0.1:8321"
 
 
@@ -39,6 +41,7 @@ def make(runs, tmp_path_factory):
     def build(folders=None, *, host="127.0.0.1", token=None, page=None, **limits):
         settings = StudioSettings(host=host, token=token, limits=Limits(**limits))
         demo = tmp_path_factory.mktemp("demo") / "demo"
+        page = PAGE if page is None else page
         return Studio(folders or list(runs.values()), settings, demo, page, "cpu")
 
     return build

@@ -9,6 +9,8 @@ import sys
 import threading
 from pathlib import Path
 
+from regard.studio.page import FOLDER
+
 
 class Server:
     def __init__(
@@ -19,7 +21,8 @@ class Server:
         python: str = sys.executable,
     ) -> None:
         self.log = folder / "log.txt"
-        options = ["--port", "0", "--json", *more]
+        bare = () if (FOLDER / "index.html").is_file() else ("--no-page",)
+        options = ["--port", "0", "--json", *bare, *more]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [python, "-m", "regard", "studio", *map(str, runs), *options],

@@ -2,12 +2,16 @@
 
 import gzip
 import json
+import subprocess
+import sys
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.studio.body import _is_deeper
+from regard.studio.body import check_json
+from regard.studio.refusal import Refusal
 from regard.studio.settings import Limits
 
 
@@ -149,6 +153,7 @@ JSON = st.recursive(
         st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
     ),
 )
+KIND = {b"content-type": b"application/json"}
 
 
 def depth(value):
@@ -159,10 +164,55 @@ def depth(value):
 
 
 @settings(max_examples=200, deadline=None)
-@given(JSON, st.integers(0, 4), st.booleans())
+@given(JSON, st.integers(1, 4), st.booleans())
 def test_depth_is_counted_outside_strings_alone(value, most, plain):
     text = json.dumps(value, ensure_ascii=plain).encode()
-    assert _is_deeper(text, most) == (depth(value) > most)
+    limits = Limits(json_depth=most)
+    fits = nullcontext() if depth(value) <= most else pytest.raises(Refusal, match="nested deeper")
+    with fits:
+        check_json(KIND, text, limits)
+
+
+SLOW = {
+    "an open string": b'"' + b'\\"' * 524_287,
+    "many open strings": b'"' * (1 << 20),
+    "an open string that ends in a backslash": b'"' + b'\\"' * 524_286 + b"\\",
+    "brackets in an open string": b'"' + b"[" * ((1 << 20) - 1),
+    "backslashes": b"\\" * (1 << 20),
+    "empty lists": b"[" + b"[]," * 349_524 + b"[]]",
+    "deep": b"[" * (1 << 20),
+}
+CPU_SECONDS = 120  # linear reading takes less than one; the pattern of version 0.1 took an hour
+
+
+def test_the_largest_bodies_are_read_in_bounded_time(tmp_path):
+    """The system ends a process that computes for longer than it may: no clock is read here."""
+    bodies = []
+    for number, content in enumerate(SLOW.values()):
+        assert len(content) <= Limits().body_bytes
+        bodies.append(tmp_path / str(number))
+        bodies[-1].write_bytes(content)
+    program = (
+        "import resource, sys\n"
+        f"resource.setrlimit(resource.RLIMIT_CPU, ({CPU_SECONDS}, {CPU_SECONDS}))\n"
+        "from pathlib import Path\n"
+        "from regard.studio.body import check_json\n"
+        "from regard.studio.refusal import Refusal\n"
+        "from regard.studio.settings import Limits\n"
+        "for path in sys.argv[1:]:\n"
+        "    try:\n"
+        "        check_json({b'content-type': b'application/json'}, Path(path).read_bytes(), Limits())\n"
+        "        print('read')\n"
+        "    except Refusal as refusal:\n"
+        "        print(refusal.status)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *map(str, bodies)], capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr
+    said = dict(zip(SLOW, ended.stdout.split(), strict=True))
+    assert said.pop("empty lists") == "read"
+    assert set(said.values()) == {"422"}
 
 
 def test_limits_are_the_documented_ones():

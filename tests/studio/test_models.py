@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from regard import box
 from regard.studio.app import create_app
-from regard.studio.models import is_live, named
+from regard.studio.models import Shelf, is_live, named
 from tests.run import kinds
 from tests.studio.conftest import BASE
 
@@ -132,7 +133,8 @@ def test_records_of_a_run(own):
     assert found == [{**train, "loss": None}, best]
     assert client.get("/api/runs/rnn/metrics?after=3").json()["metrics"] == [best]
     assert client.get("/api/runs/rnn/samples").json()["samples"] == [sample]
-    assert client.get("/api/about").json()["runs"][0]["score"] == {"name": "BLEU", "value": 12.5}
+    told = {"name": "BLEU", "value": 12.5, "test": "held out", "direction": ""}
+    assert client.get("/api/about").json()["runs"][0]["scores"] == [told]
     assert client.get("/api/runs/no/metrics").status_code == 404
 
 
@@ -171,3 +173,18 @@ def test_a_run_begins_with_a_sentence_that_its_evaluations_look_at(own):
     (folder / "samples.jsonl").write_text('{"question": 7}\n')
     (folder / "metrics.jsonl").write_text("\n")
     assert client.get("/api/about").json()["runs"][0]["example"] == ""
+
+
+def test_scores_of_the_box_are_those_of_the_cards():
+    """What `regard models` prints, for every model that comes with the package."""
+    shelf = Shelf({name: box.folder(name) for name in box.names()}, 1)
+    assert box.names()
+    for name in box.names():
+        told = [
+            (one["test"], one["name"], one["direction"], one["value"])
+            for one in shelf.about(name)["scores"]
+        ]
+        card = box.card(name)
+        assert told == [(s.test, s.metric, s.direction, s.value) for s in card.foremost()]
+        assert set(told) <= {(s.test, s.metric, s.direction, s.value) for s in card.scores}
+        assert all(test != "small" for test, *_ in told), "nobody else knows this test"

@@ -1,10 +1,9 @@
 """The page comes from a list in memory: nothing else on any disk can be named (S12, S17)."""
 
-import os
-
 import pytest
 from starlette.testclient import TestClient
 
+from regard.errors import UsageError
 from regard.studio.app import create_app
 from regard.studio.page import read_page
 from tests.studio.conftest import BASE
@@ -111,10 +110,16 @@ def test_ten_thousand_ranges_are_one_answer(client):
     assert len(answer.content) < 100
 
 
-def test_without_a_page_the_page_says_how_to_build_it(make, tmp_path):
-    page = read_page(tmp_path)
-    with TestClient(create_app(make(page=page)), base_url=BASE) as client:
+def test_a_page_that_is_not_built_is_an_error_before_anything_is_served(tmp_path):
+    with pytest.raises(UsageError) as caught:
+        read_page(tmp_path)
+    assert "not built" in caught.value.what
+    assert "make page" in caught.value.remedy
+    assert "--no-page" in caught.value.remedy
+
+
+def test_a_studio_without_a_page_answers_programs(make):
+    with TestClient(create_app(make(page={})), base_url=BASE) as client:
         answer = client.get("/")
-    assert answer.status_code == 200
-    assert "npm run build" in answer.text
-    assert os.sep + "tmp" not in answer.text
+        assert (answer.status_code, "openapi.json" in answer.json()["remedy"]) == (404, True)
+        assert client.get("/api/about").status_code == 200

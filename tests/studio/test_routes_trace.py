@@ -10,9 +10,12 @@ import torch
 
 from regard.answer.predictor import Predictor
 from regard.attention import watch
+from regard.tasks import Prediction
 from regard.tasks.task import device_of
 from regard.text import END
+from regard.traces.site import TracedSite
 from regard.traces.trace import Trace, trace
+from regard.traces.words import Axis
 
 TEXT = {
     "rnn": "a b c d e",
@@ -46,7 +49,7 @@ def matrix(client, found, site, head, query=""):
 
 
 def as_weights(content, shape):
-    return (np.frombuffer(content, np.uint8).reshape(shape) / 255) ** 2
+    return np.frombuffer(content, "<f4").reshape(shape)
 
 
 @pytest.mark.parametrize("kind", TEXT)
@@ -62,21 +65,79 @@ def test_what_is_told_is_what_was_traced(kind, asked, own):
     assert [site["path"] for site in found["sites"]] == [site.path for site in traced.sites]
 
 
-@pytest.mark.parametrize("kind", TEXT)
-def test_weights_are_the_librarys_within_a_byte(kind, client, asked, own):
-    found, traced = asked(kind, TEXT[kind]), own(kind)
+def drawn(weights, scores):
+    """A trace of one site with these weights; two pieces make a word."""
+    heads, *sizes = weights.shape
+    axes = {
+        name: Axis(
+            tuple(f"p{place}" for place in range(size)),
+            tuple(place // 2 for place in range(size)),
+            tuple(f"w{place}" for place in range((size + 1) // 2)),
+        )
+        for name, size in zip(("target", "source"), sizes, strict=True)
+    }
+    vectors = [np.zeros((heads, size, 2), np.float32) for size in (sizes[0], sizes[1], sizes[1])]
+    place = ("cross.0", "cross", 0, "target", "source", "dot", "softmax", "product", 1.0)
+    site = TracedSite(*place, weights, scores, *vectors)
+    return Trace("translate", "", "a b", Prediction("c d"), (), axes, (site,))
+
+
+def check_exact(client, found, traced):
+    """Every number that a page can get, by head, mean of some, mean of all, pieces and words."""
     for told, site in zip(found["sites"], traced.sites, strict=True):
         assert told["shape"] == list(site.weights.shape)
-        for head in range(site.heads):
-            content = np.frombuffer(matrix(client, found, told, head), np.uint8)
-            root = np.sqrt(site.weights[head]).ravel()
-            assert np.abs(content / 255 - root).max(initial=0) <= 0.5 / 255 + 1e-6
-        mean = as_weights(matrix(client, found, told, "mean"), told["shape"][1:])
-        assert np.abs(np.sqrt(mean) - np.sqrt(site.weights.mean(0))).max(initial=0) <= 1 / 255
-        words = matrix(client, found, told, 0, "?words=1")
-        assert len(words) == traced.by_words(site)[0].size
-        scores = np.frombuffer(matrix(client, found, told, 0, "?what=scores"), "<f4")
-        assert np.array_equal(scores, site.scores[0].ravel(), equal_nan=True)
+        heads = [str(head) for head in range(site.heads)]
+        tables = {head: site.weights[int(head)] for head in heads}
+        tables["mean"] = site.weights.mean(0, dtype=np.float32)
+        tables["+".join(heads[::2])] = site.weights[::2].mean(0, dtype=np.float32)
+        for head, right in tables.items():
+            table = as_weights(matrix(client, found, told, head), told["shape"][1:])
+            assert np.array_equal(table, right)
+        words = traced.by_words(site)
+        table = as_weights(matrix(client, found, told, 0, "?words=1"), words.shape[1:])
+        assert np.array_equal(table, words[0])
+        scores = as_weights(matrix(client, found, told, 0, "?what=scores"), told["shape"][1:])
+        assert np.array_equal(scores, site.scores[0], equal_nan=True)
+        sharp = [head.max(-1).astype(float).mean() if head.size else 0.0 for head in site.weights]
+        assert told["sharpness"] == pytest.approx(sharp, abs=1e-9)
+
+
+def check_table(client, found, traced):
+    """A CSV is read back as the same float32, to the last bit, and its rows sum to 1."""
+    for number, site in enumerate(traced.sites):
+        for head in (*range(site.heads), "mean"):
+            answer = client.get(
+                f"/api/trace/{found['id']}/export.csv", params={"site": number, "head": str(head)}
+            )
+            rows = list(csv.reader(io.StringIO(answer.text)))
+            table = np.array([row[1:] for row in rows[1:]], np.float32)
+            right = site.weights.mean(0, dtype=np.float32) if head == "mean" else site.weights[head]
+            assert np.array_equal(table, right)
+            sums = table.sum(-1, dtype=np.float64)
+            assert np.abs(sums - right.sum(-1, dtype=np.float64)).max() == 0
+            if site.normaliser == "softmax":
+                assert np.abs(sums - 1).max() < 1e-6 * site.weights.shape[2]
+
+
+@pytest.mark.parametrize("kind", TEXT)
+def test_every_number_of_a_real_trace_is_exact(kind, client, asked, own):
+    found, traced = asked(kind, TEXT[kind]), own(kind)
+    check_exact(client, found, traced)
+    check_table(client, found, traced)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_number_of_a_random_trace_is_exact(seed, client, studio):
+    """Weights of any size, from 1 down to the smallest that a float32 has, and a row of zeros."""
+    chance = np.random.default_rng(seed)
+    sizes = chance.integers(1, 12, 2)
+    scores = chance.normal(0, 10.0 ** chance.integers(0, 3), (3, *sizes)).astype(np.float32)
+    weights = np.exp(scores - scores.max(-1, keepdims=True), dtype=np.float64)
+    weights = (weights / weights.sum(-1, keepdims=True)).astype(np.float32)
+    seen = drawn(weights, scores)
+    found = client.get(f"/api/trace/{studio.traces.add(seen)}").json()
+    check_exact(client, found, seen)
+    check_table(client, found, seen)
 
 
 @pytest.mark.parametrize("kind", ["rnn", "transformer"])
@@ -100,8 +161,8 @@ def test_attention_of_the_beams_choice_is_a_teacher_forced_pass(kind, beam, clie
         right = forced[site["path"]]
         assert list(right.shape) == site["shape"]
         for head in range(site["heads"]):
-            content = np.frombuffer(matrix(client, found, site, head), np.uint8)
-            assert np.abs(content / 255 - np.sqrt(right[head]).ravel()).max() <= 0.5 / 255 + 1e-3
+            told = as_weights(matrix(client, found, site, head), site["shape"][1:])
+            assert np.abs(told - right[head]).max() < 1e-5
 
 
 @pytest.mark.parametrize("kind", ["rnn", "transformer", "classify", "point", "language"])
@@ -149,7 +210,7 @@ def test_rollout_is_the_librarys(client, asked, own):
     found, right = asked("transformer", TEXT["transformer"]), own("transformer").rollout()
     for layer, table in enumerate(right):
         content = client.get(f"/api/trace/{found['id']}/rollout/{layer}").content
-        assert np.abs(as_weights(content, table.shape) - table).max() < 0.004
+        assert np.array_equal(as_weights(content, table.shape), table)
     assert client.get(f"/api/trace/{found['id']}/rollout/{len(right)}").status_code == 404
     plain = asked("rnn", TEXT["rnn"])
     assert client.get(f"/api/trace/{plain['id']}/rollout/0").status_code == 422
@@ -216,7 +277,7 @@ def test_exports(form, kind, client, asked, own, tmp_path):
         case "csv":
             rows = list(csv.reader(io.StringIO(answer.text)))
             table = np.array([row[1:] for row in rows[1:]], float)
-            assert np.allclose(table, site.weights[0], atol=1e-5)
+            assert np.array_equal(table.astype(np.float32), site.weights[0])
         case _:
             assert f"<{form}" in answer.text
 

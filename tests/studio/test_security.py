@@ -6,7 +6,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from regard.studio.app import create_app
-from regard.studio.security import COOKIE, HEADERS
+from regard.studio.security import COOKIE, HEADERS, _cookie
 from regard.studio.settings import StudioSettings
 from tests.studio.conftest import BASE
 
@@ -164,14 +164,30 @@ def test_every_route_wants_the_token(public, headers):
 
 def test_the_token_in_each_place_it_may_be(public):
     assert public.get("/healthz", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
-    assert public.get("/healthz", headers={"cookie": f"{COOKIE}={TOKEN}"}).status_code == 200
     answer = public.get("/", params={"token": TOKEN})
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert TOKEN not in answer.headers["set-cookie"], "a browser keeps a digest of it"
+    own = public.cookies[COOKIE]
+    public.cookies.clear()
+    for cookies in (f"{COOKIE}={own}", f"other=1; {COOKIE}={own};b", f"a;{COOKIE}={own}"):
+        assert public.get("/healthz", headers={"cookie": cookies}).status_code == 200
+    assert public.get("/healthz", headers={"cookie": f"{COOKIE}={TOKEN}"}).status_code == 401
     cookie = answer.headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     public.cookies.clear()
     assert public.get("/", params={"token": "wrong"}).status_code == 401
+
+
+def test_cookies_are_read_in_one_pass(monkeypatch):
+    """http.cookies takes 7 s over the 60 kB of a header, and everybody would wait for it."""
+
+    def quadratic(*_):
+        raise AssertionError("http.cookies was asked")
+
+    monkeypatch.setattr("http.cookies.BaseCookie.load", quadratic)
+    hostile = b'regard-token="' + b'\\"' * 30_000 + b'"'
+    assert _cookie({b"cookie": hostile}) == hostile.partition(b"=")[2]
 
 
 def test_a_person_without_the_token_is_asked_for_it(public):

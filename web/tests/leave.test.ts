@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { csv, neutral } from "../src/pure/csv";
+import { csv, exact, neutral } from "../src/pure/csv";
 import { matrixOf } from "../src/pure/matrix";
 import { escaped, fitting, framed, svgOf, wide } from "../src/pure/drawing";
-import { heatDrawing } from "../src/pure/heat";
+import { gridRows, heatDrawing } from "../src/pure/heat";
 import { standalone } from "../src/pure/standalone";
+import { share } from "../src/pure/text";
 import { quoted, tracePython } from "../src/state/python";
 
 describe("a table that leaves", () => {
@@ -18,6 +19,60 @@ describe("a table that leaves", () => {
   it("quotes what would break a row", () => {
     expect(csv([['say "a,b"', "x\ny"]])).toBe('"say ""a,b""","x\ny"\r\n');
     expect(csv([["=1", Number.NEGATIVE_INFINITY]])).toBe('"\'=1",\r\n');
+  });
+});
+
+describe("numbers that leave", () => {
+  /** Every finite float32 is as likely as any other: random bits. */
+  function* floats(count: number): Generator<number> {
+    const bits = new Uint32Array(1);
+    const value = new Float32Array(bits.buffer);
+    for (let at = 0, state = 1; at < count; at++) {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      bits[0] = state;
+      if (Number.isFinite(value[0]!)) yield value[0]!;
+    }
+  }
+  it("are read back as the same float32, to the last bit, from as few digits as possible", () => {
+    for (const value of floats(5_000)) {
+      const text = exact(value);
+      expect(Math.fround(Number(text))).toBe(value);
+      const digits = text
+        .replace(/e.*/, "")
+        .replace(/[-.]/g, "")
+        .replace(/^0+|0+$/g, "").length;
+      if (digits > 1 && !Number.isInteger(value) && Math.abs(value) > 1.2e-38) {
+        expect(Math.fround(Number(value.toPrecision(digits - 1)))).not.toBe(value);
+      }
+    }
+    // As NumPy writes the same.
+    const known = { 0.987: "0.987", 0.1: "0.1", 0.70227104: "0.70227104", 1e-7: "1e-7", 1: "1" };
+    for (const [value, text] of Object.entries(known)) {
+      expect(exact(Math.fround(Number(value)))).toBe(text);
+    }
+    expect(exact(0.1 + 0.2)).toBe("0.30000000000000004");
+  });
+  it("make rows of a table that sum to 1, and show three digits that are right", () => {
+    const scores = Float32Array.from([...floats(60)].slice(0, 40), (value) => value % 7);
+    const table = [0, 1, 2, 3].map((row) => {
+      const powers = [...scores.subarray(row * 10, row * 10 + 10)].map(Math.exp);
+      const total = powers.reduce((a, b) => a + b);
+      return powers.map((power) => Math.fround(power / total));
+    });
+    const map = { matrix: matrixOf(table), rows: [..."abcd"], columns: [..."efghijklmn"] };
+    const lines = csv([...gridRows("", map)])
+      .trim()
+      .split("\r\n")
+      .slice(1);
+    lines.forEach((line, row) => {
+      const cells = line.split(",").slice(1).map(Number);
+      expect(cells.map(Math.fround)).toEqual(table[row]);
+      expect(Math.abs(cells.reduce((a, b) => a + b) - 1)).toBeLessThan(1e-6);
+      cells.forEach((cell) => {
+        if (cell >= 0.0005)
+          expect(Math.abs(Number(share(cell)) - cell)).toBeLessThanOrEqual(0.0005);
+      });
+    });
   });
 });
 
@@ -75,7 +130,7 @@ describe("a drawing that leaves", () => {
     expect(found.querySelectorAll("script, img, link, iframe, [src]").length).toBe(0);
     expect(found.title).toBe(hostile[0]);
     expect(found.querySelector("td:nth-child(2)")!.textContent).toBe(hostile[0]);
-    expect(found.querySelector("td.number")!.textContent).toBe("0.123457");
+    expect(found.querySelector("td.number")!.textContent).toBe("0.123456789");
     expect(found.querySelector("pre")!.textContent).toBe(hostile[2]);
   });
 });

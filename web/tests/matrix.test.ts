@@ -14,24 +14,19 @@ import {
   reach,
   received,
   rowOf,
+  shades,
   strongest,
 } from "../src/pure/matrix";
 
-it("undoes square-root bytes to within 0.004", () => {
-  const weights = Array.from({ length: 997 }, (_, place) => place / 996);
-  const bytes = Uint8Array.from(weights, (weight) => Math.round(Math.sqrt(weight) * 255));
-  const found = decode(bytes, 1, 997);
-  weights.forEach((weight, place) =>
-    expect(Math.abs(at(found, 0, place) - weight)).toBeLessThan(0.004),
-  );
-});
-
-it("refuses bytes of another shape", () => {
-  expect(() => decode(new Uint8Array(5), 2, 3)).toThrow("5 bytes are not 2 x 3 weights");
+it("reads float32 as they are, and refuses bytes of another shape", () => {
+  const weights = Float32Array.from({ length: 12 }, (_, place) => 1 / (place + 3));
+  expect(decode(weights.slice().buffer, 3, 4).values).toEqual(weights);
+  expect(() => decode(new ArrayBuffer(5), 2, 3)).toThrow("5 bytes are not 2 x 3 numbers");
+  expect([...shades(Uint8Array.of(0, 51, 255), 1, 3).values]).toEqual([0, Math.fround(0.04), 1]);
 });
 
 it("reads base64 and rows", () => {
-  expect([...fromBase64("AAH/")]).toEqual([0, 1, 255]);
+  expect([...new Uint8Array(fromBase64("AAH/"))]).toEqual([0, 1, 255]);
   const matrix = matrixOf([
     [1, 2, 3],
     [4, 5, 6],
@@ -128,14 +123,20 @@ it("draws every way that a token's share takes down to the text", () => {
   expect(followed(layers, 1).streams).toEqual([]);
 });
 
-it("reads packed weights as if they were unpacked", () => {
-  const bytes = (by: number) => Uint8Array.from({ length: 35 }, (_, place) => (place * by) % 256);
-  const [one, other] = [decode(bytes(37), 5, 7), decode(bytes(91), 5, 7)];
-  for (const matrix of [one, difference(one, other)!]) {
-    const plain = { rows: 5, columns: 7, values: matrix.values };
-    expect(rowOf(matrix, 3)).toEqual(rowOf(plain, 3));
-    expect(at(matrix, 4, 6)).toBeCloseTo(at(plain, 4, 6), 6);
-    for (const limit of [4, 3, 2]) expect(pooled(matrix, limit)).toEqual(pooled(plain, limit));
+it("pools a difference by the cell that is farthest from zero", () => {
+  const wave = (by: number) => Float32Array.from({ length: 35 }, (_, at) => Math.sin(at * by));
+  const one = { rows: 5, columns: 7, values: wave(1.7) };
+  const apart = difference(one, { rows: 5, columns: 7, values: wave(0.3) })!;
+  const small = pooled(apart, 2);
+  for (let row = 0; row < small.matrix.rows; row++) {
+    for (let column = 0; column < small.matrix.columns; column++) {
+      const cells = [...apart.values].filter(
+        (_, at) =>
+          Math.floor(Math.floor(at / 7) / small.down) === row &&
+          Math.floor((at % 7) / small.across) === column,
+      );
+      const far = cells.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a));
+      expect(at(small.matrix, row, column)).toBe(far);
+    }
   }
-  expect(difference(one, other)!.values[9]).toBeCloseTo(at(one, 1, 2) - at(other, 1, 2), 6);
 });

@@ -12,6 +12,7 @@ from regard.config import Settings, parse, read_toml
 from regard.errors import ModelFileError, UsageError
 
 CARD = "card.toml"
+OWN = "small"  # this project's own small test: nobody else's scores can be compared with it
 
 Words = Annotated[str, Field(min_length=1)]
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
@@ -61,6 +62,11 @@ class Card(Settings):
     sources: tuple[Source, ...]
     scores: tuple[Score, ...]
     look: Look | None = None
+
+    def foremost(self) -> list[Score]:
+        """The first score of each direction, of a test that others know where there is one."""
+        known = [score for score in self.scores if score.test != OWN] or self.scores
+        return list({score.direction: score for score in reversed(known)}.values())[::-1]
 
 
 def read(folder: Path) -> Card | None:

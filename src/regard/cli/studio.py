@@ -31,10 +31,23 @@ def studio(
     port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 8321,
     token: Annotated[
         str | None,
-        typer.Option(help="What a visitor must bring; beyond this machine one is made up."),
+        typer.Option(
+            help="The token that every visitor must bring. Other users of this machine can read the command "
+            "line: the variable REGARD_TOKEN and --token-file keep it private. Beyond this machine the "
+            "default is a random one."
+        ),
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="A file whose first line is the token.")
     ] = None,
     open_browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+    ] = True,
+    with_page: Annotated[
+        bool,
+        typer.Option(
+            "--page/--no-page", help="Serve the page, or the programming interface alone."
+        ),
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Say where as a JSON object.")] = False,
 ) -> int:
@@ -45,14 +58,17 @@ def studio(
     otherwise with `--host`; then every visitor needs the token in the address.
     """
     output.speak_json(as_json)
+    from regard.studio.page import read_page
     from regard.studio.server import serve
     from regard.studio.settings import StudioSettings
     from regard.studio.state import Studio
 
-    settings = _with_token(StudioSettings(host=host, port=port, token=token))
+    given = _token(token, token_file)
+    settings = _with_token(StudioSettings(host=host, port=port, token=given))
+    page = read_page() if with_page else {}
     with ExitStack() as stack:
         folders = [_unpacked(path, stack) for path in runs or _found()]
-        shown = Studio(folders, settings)
+        shown = Studio(folders, settings, page=page)
 
         def opened(real_port: int) -> None:
             _tell(settings, real_port, list(shown.shelf.names), open_browser)
@@ -88,6 +104,22 @@ def _unpacked(path: Path, stack: ExitStack) -> Path:
             remedy="name a folder that `regard train` made",
         )
     return path
+
+
+def _token(given: str | None, file: Path | None) -> str | None:
+    """The token of the command line, of a file, or of the environment, which no child process inherits."""
+    from regard.errors import UsageError
+
+    spoken = os.environ.pop("REGARD_TOKEN", None)
+    if given is not None and file is not None:
+        raise UsageError("the token is given twice", "--token, --token-file", "leave out --token")
+    if file is None:
+        return given or spoken or None
+    try:
+        return file.read_text("utf-8").partition("\n")[0].strip()
+    except (OSError, UnicodeDecodeError):
+        remedy = "name a file that this user can read, with the token in its first line"
+        raise UsageError("the token's file cannot be read", str(file), remedy) from None
 
 
 def _with_token(settings: StudioSettings) -> StudioSettings:

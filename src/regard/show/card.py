@@ -12,7 +12,6 @@ from rich.text import Text
 from regard.box.card import Card, Score
 
 MIB = 1 << 20
-OWN = "small"  # the test of this project's own, which others cannot compare with
 
 
 def model_table(cards: Sequence[Card], sizes: Sequence[int]) -> RenderableType:
@@ -25,7 +24,7 @@ def model_table(cards: Sequence[Card], sizes: Sequence[int]) -> RenderableType:
         table.add_row(
             Text(card.name, style="bold"),
             Text(card.title),
-            Text("\n".join(_told(_foremost(card.scores)))),
+            Text("\n".join(_told(card.foremost()))),
             Text(card.licence),
             f"{size / MIB:.1f}",
         )
@@ -42,12 +41,6 @@ def _told(scores: Sequence[Score]) -> Iterator[str]:
             continue
         yield test
         yield from (f"{one.direction} {one.value:.1f}" for one in values)
-
-
-def _foremost(scores: Sequence[Score]) -> list[Score]:
-    """The first score of each direction, of a test that others know where there is one."""
-    known = [score for score in scores if score.test != OWN] or scores
-    return list({score.direction: score for score in reversed(known)}.values())[::-1]
 
 
 def markdown(card: Card, size: int) -> str:

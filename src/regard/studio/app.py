@@ -32,7 +32,7 @@ log = logging.getLogger("regard.studio")
 ABOUT = """Answers of trained attention models, and where they looked for them.
 
 Begin with `GET /api/about`, then `POST /api/trace` with one of its runs and a text. The answer has an id; by
-it come the matrices, one head at a time, a byte a cell: round(sqrt(weight) * 255), row by row.
+it come the matrices, one head at a time, row by row: float32, little-endian, exactly as they were computed.
 
 Every refusal has the same shape: what is wrong, where, and what to do. Bodies are JSON, at most 1 MiB. Beyond
 this machine each request brings the token: `Authorization: Bearer ...`."""

@@ -63,8 +63,9 @@ def _csv(trace: Trace, site: int | None, head: str) -> str:
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\r\n")
     table.writerow(["", *map(_as_text, columns)])
-    for name, weights in zip(rows, head_of(found.weights, head).tolist(), strict=True):
-        table.writerow([_as_text(name), *(f"{weight:.6g}" for weight in weights)])
+    # The shortest digits that are read back as the same float32.
+    for name, weights in zip(rows, head_of(found.weights, head).astype(str), strict=True):
+        table.writerow([_as_text(name), *weights.tolist()])
     return file.getvalue()
 
 

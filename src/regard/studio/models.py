@@ -161,8 +161,8 @@ class Shelf:
                 "example": card.example,
                 "directions": list(card.directions),
             }
-        score = _best(self.records(name, "metrics")) or _told(card)
-        return found if score is None else {**found, "score": score}
+        scores = _best(self.records(name, "metrics")) if card is None else _told(card)
+        return {**found, "scores": scores}
 
     def _sample(self, name: str, known: Iterable[str]) -> str:
         """The first sentence that its evaluations look at, without the tag of a language."""
@@ -236,21 +236,23 @@ def _summary(settings: RunSettings) -> str:
     return ", ".join(parts)
 
 
-def _best(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _best(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The deciding metric of the best evaluation so far."""
     judged = [entry for entry in entries if entry.get("kind") == "valid" and entry.get("metrics")]
     best = [entry for entry in judged if entry.get("is_best")] or judged
     if not best:
-        return None
+        return []
     metric = best[-1]["metrics"][0]
-    return {"name": str(metric.get("name")), "value": metric.get("value")}
+    told = {"name": str(metric.get("name")), "value": metric.get("value")}
+    return [{**told, "test": "held out", "direction": ""}]
 
 
-def _told(card: Card | None) -> dict[str, Any] | None:
-    """The first score of a card."""
-    if card is None or not card.scores:
-        return None
-    return {"name": card.scores[0].metric, "value": card.scores[0].value}
+def _told(card: Card) -> list[dict[str, Any]]:
+    """The scores that `regard models` prints, one for each direction."""
+    return [
+        {"name": one.metric, "value": one.value, "test": one.test, "direction": one.direction}
+        for one in card.foremost()
+    ]
 
 
 def _ignore(_message: str) -> None:

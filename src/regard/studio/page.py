@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
+from regard.errors import UsageError
+
 FOLDER = Path(__file__).parent / "page"
 KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -20,19 +22,6 @@ KINDS = {
     ".webmanifest": "application/manifest+json",
     ".txt": "text/plain; charset=utf-8",
 }
-UNBUILT = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>regard studio: not built</title>
-<h1>The studio's page is not built</h1>
-<p>The server works, and this copy of regard came without its page. Build it once, with Node 20 or newer:</p>
-<pre>cd web
-npm ci
-npm run build</pre>
-<p>and start <code>regard studio</code> again. An installed release has the page in it.</p>
-<p>Until then: <a href="/openapi.json">what the server can be asked</a>.</p>
-</html>
-"""
 
 
 @final
@@ -50,11 +39,19 @@ class File:
         return f'"{hashlib.sha256(self.content).hexdigest()[:20]}"'
 
 
-def read_page(folder: Path = FOLDER) -> dict[str, File]:
-    """Every plain file of the built page by its path; without a page, one that says how to build it (S17)."""
+def read_page(folder: Path | None = None) -> dict[str, File]:
+    """Every plain file of the built page by its path; without a page, an error before anything is served."""
+    folder = FOLDER if folder is None else folder
+    if not (folder / "index.html").is_file():
+        raise UsageError(
+            "the studio's page is not built, and this copy of regard came without it",
+            where=str(folder),
+            remedy="build it once, with Node 20 or newer: make page; an installed release has it built in; "
+            "regard studio --no-page serves the programming interface alone",
+        )
     found: dict[str, File] = {}
-    for path in sorted(folder.rglob("*")) if (folder / "index.html").is_file() else ():
+    for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and not path.is_symlink() and path.suffix in KINDS:
             found[name] = File(path.read_bytes(), KINDS[path.suffix], name.startswith("assets/"))
-    return found or {"index.html": File(UNBUILT.encode(), KINDS[".html"], False)}
+    return found

@@ -47,7 +47,10 @@ async def page(path: str, request: Request, studio: Here) -> Response:
     """A file of the page, by its exact name in the list that was read at the start (S12)."""
     file = studio.page.get(path or "index.html")
     if file is None:
-        raise Refusal(404, "there is no such page", "path", "the studio is at /")
+        remedy = (
+            "the studio is at /" if studio.page else "this studio has no page: see /openapi.json"
+        )
+        raise Refusal(404, "there is no such page", "path", remedy)
     lasting = "public, max-age=31536000, immutable" if file.lasting else "no-cache"
     headers = {"etag": file.mark, "cache-control": lasting}
     if request.headers.get("if-none-match") == file.mark:

@@ -43,7 +43,7 @@ def metrics(name: Name, studio: Here, after: After = -1) -> Response:
 def samples(name: Name, studio: Here, after: After = -1) -> Response:
     """The lines of the run's samples.jsonl: the same few sentences at each evaluation, with their attention.
 
-    Weights are base64 of bytes, round(sqrt(weight) * 255), of the `shape` beside them: heads, query, key.
+    Weights are base64 of float32, little-endian, of the `shape` beside them: heads, query, key.
     """
     return _lines(studio, name, "samples", after)
 

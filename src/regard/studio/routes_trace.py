@@ -1,4 +1,4 @@
-"""Ask a model and look inside: the trace as JSON, its matrices one head at a time as bytes."""
+"""Ask a model and look inside: the trace as JSON, its matrices one head at a time as float32."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def weights(
 ) -> Response:
     """Row by row, as many rows and columns as the site's `shape` says (with `words`: as its axes have words).
 
-    Weights are a byte each, round(sqrt(weight) * 255), so that (byte / 255)^2 is the weight again; scores are
-    float32, little-endian, -inf where a query could not look.
+    Each number is a float32, little-endian, exactly as the model computed it; a score is -inf where a query
+    could not look.
     """
     trace = studio.traces.get(id)
     found = site_of(trace, site)
@@ -91,14 +91,17 @@ def weights(
         from regard.traces.words import merge
 
         table = merge(table[None], trace.axes[found.queries], trace.axes[found.keys])[0]
-    return _raw(picture.as_bytes(table).tobytes())
+    return _raw(picture.as_floats(table))
 
 
 @router.get(
     "/{id}/thumbnails", response_class=Response, responses=Bytes, summary="Every head at a glance"
 )
 def thumbnails(id: Id, studio: Here) -> Response:
-    """32 x 32 bytes a head, sites and heads in order: the largest weight of each stretch, as bytes."""
+    """32 x 32 bytes a head, sites and heads in order: round(sqrt(w) * 255) of each block's largest weight.
+
+    Shades to look at, not numbers to read: `weights` has those.
+    """
     sites = studio.traces.get(id).sites
     tiles = [picture.tile(head).tobytes() for site in sites for head in site.weights]
     return _raw(b"".join(tiles))
@@ -165,10 +168,10 @@ def tree(id: Id, studio: Here) -> Response:
 def rollout(id: Id, layer: Number, studio: Here) -> Response:
     """Where each token's information comes from (Abnar 2020), down from one layer of self-attention.
 
-    Bytes as weights are. 422 for a model without self-attention.
+    Numbers as `weights` has them. 422 for a model without self-attention.
     """
     layers = studio.traces.get(id).rollout()
-    return _raw(picture.as_bytes(layers[number_of(str(layer), len(layers))]).tobytes())
+    return _raw(picture.as_floats(layers[number_of(str(layer), len(layers))]))
 
 
 @router.get("/{id}/export.{kind}", response_class=Response, responses=FILES, summary="Take it away")

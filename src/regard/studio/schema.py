@@ -92,10 +92,12 @@ class Fault(BaseModel):
 
 
 class Score(BaseModel):
-    """The deciding metric of the best evaluation."""
+    """A score of the model's card; of a run without a card, the deciding metric of its best evaluation."""
 
-    name: str
+    name: Annotated[str, Field(description="the metric, such as BLEU")]
     value: float | None
+    test: Annotated[str, Field(description="the test set, or `held out` for the run's own")]
+    direction: Annotated[str, Field(description="the pair of languages, such as `en-fr`, if any")]
 
 
 class RunAbout(BaseModel):
@@ -105,7 +107,7 @@ class RunAbout(BaseModel):
     task: str
     parameters: int
     summary: Annotated[str, Field(description="what it is made of and trained on")]
-    score: Score | None = None
+    scores: list[Score] = []
     languages: dict[str, str] = {}
     directions: Annotated[
         list[str], Field(description="the pairs of languages it learned, such as `en-fr`, if told")
@@ -187,6 +189,10 @@ class SiteAbout(BaseModel):
     normaliser: Annotated[str, Field(description="how scores become weights, such as softmax")]
     shape: Annotated[tuple[int, int, int], Field(description="heads, query, key")]
     width: Annotated[int, Field(description="neurons that a score is a sum of")]
+    sharpness: Annotated[
+        list[float],
+        Field(description="of each head: the mean, over queries, of its largest weight"),
+    ]
 
 
 class TraceAbout(BaseModel):

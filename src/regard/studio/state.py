@@ -14,7 +14,7 @@ from regard.studio.events import Broadcast
 from regard.studio.line import Tail
 from regard.studio.meter import Meter
 from regard.studio.models import Shelf, is_live, named
-from regard.studio.page import File, read_page
+from regard.studio.page import File
 from regard.studio.queue import WorkQueue
 from regard.studio.settings import StudioSettings
 from regard.studio.traces import TraceStore
@@ -49,7 +49,7 @@ class Studio:
         self.broadcast = Broadcast(self.limits.listeners)
         self.demo = Demo(place, self.folders[place], self.broadcast)
         self.meter = Meter()
-        self.page = read_page() if page is None else page
+        self.page = page or {}
         self.draining = False
         self._tails: dict[str, list[Tail]] = {}
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from regard.studio.goal import written_in
+from regard.studio.picture import sharpness
 from regard.studio.refusal import Refusal
 from regard.studio.settings import Limits
 
@@ -136,6 +137,7 @@ def described(name: str, trace: Trace) -> dict[str, Any]:
                 "normaliser": site.normaliser,
                 "shape": list(site.weights.shape),
                 "width": site.width,
+                "sharpness": sharpness(site.weights),
             }
             for index, site in enumerate(trace.sites)
         ],

@@ -1,29 +1,27 @@
-// A table of numbers, row by row, and how it travels: one byte a weight, its square root times 255.
-
-import { Apart, Packed } from "./packed";
+// A table of numbers, row by row, as it travels: float32, so that what is shown is what was computed.
 
 export interface Matrix {
   readonly rows: number;
   readonly columns: number;
-  /** All of them; where they travel packed, unpacked when first asked for. */
   readonly values: Float32Array;
-  /** Some of them, where not all need to be unpacked for it. */
-  cell?(place: number): number;
-  slice?(from: number, to: number): Float32Array;
-  peaks?(down: number, across: number): Float32Array;
 }
 
-/** The weights of square-root bytes. */
-export function decode(bytes: Uint8Array, rows: number, columns: number): Matrix {
-  if (bytes.length !== rows * columns) {
-    throw new Error(`${bytes.length} bytes are not ${rows} x ${columns} weights`);
+/** The numbers of little-endian float32; every machine that a browser runs on writes them so. */
+export function decode(bytes: ArrayBuffer, rows: number, columns: number): Matrix {
+  if (bytes.byteLength !== 4 * rows * columns) {
+    throw new Error(`${bytes.byteLength} bytes are not ${rows} x ${columns} numbers`);
   }
-  return new Packed(bytes, rows, columns);
+  return { rows, columns, values: new Float32Array(bytes) };
+}
+
+/** The square of each byte's share: shades of a thumbnail, which are looked at and never read as numbers. */
+export function shades(bytes: Uint8Array, rows: number, columns: number): Matrix {
+  return { rows, columns, values: Float32Array.from(bytes, (byte) => (byte / 255) ** 2) };
 }
 
 /** The bytes of a base64 text. */
-export function fromBase64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+export function fromBase64(text: string): ArrayBuffer {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
 }
 
 export function matrixOf(table: readonly (readonly number[])[]): Matrix {
@@ -32,13 +30,11 @@ export function matrixOf(table: readonly (readonly number[])[]): Matrix {
 }
 
 export function at(matrix: Matrix, row: number, column: number): number {
-  const place = row * matrix.columns + column;
-  return matrix.cell ? matrix.cell(place) : (matrix.values[place] ?? 0);
+  return matrix.values[row * matrix.columns + column] ?? 0;
 }
 
 export function rowOf(matrix: Matrix, row: number): Float32Array {
-  const [from, to] = [row * matrix.columns, (row + 1) * matrix.columns];
-  return matrix.slice ? matrix.slice(from, to) : matrix.values.subarray(from, to);
+  return matrix.values.subarray(row * matrix.columns, (row + 1) * matrix.columns);
 }
 
 /** Head `head` of a stack (heads, rows, columns), or the mean over all. */
@@ -51,14 +47,14 @@ export function headOf(
   if (head !== "mean")
     return { rows, columns, values: values.slice(head * size, (head + 1) * size) };
   const mean = new Float32Array(size);
-  for (let place = 0; place < values.length; place++) mean[place % size]! += values[place]! / heads;
+  for (let place = 0; place < values.length; place++) mean[place % size]! += values[place]!;
+  for (let place = 0; place < size; place++) mean[place]! /= heads;
   return { rows, columns, values: mean };
 }
 
 /** One minus the other where both have the same shape; else nothing can be compared. */
 export function difference(one: Matrix, other: Matrix): Matrix | null {
   if (one.rows !== other.rows || one.columns !== other.columns) return null;
-  if (one instanceof Packed && other instanceof Packed) return new Apart(one, other);
   const values = new Float32Array(one.values.length);
   for (let place = 0; place < values.length; place++) {
     values[place] = one.values[place]! - other.values[place]!;
@@ -103,21 +99,34 @@ export function pooled(matrix: Matrix, limit: number): Pooled {
   if (known?.down === down && known.across === across) return known;
   const rows = Math.ceil(matrix.rows / down);
   const columns = Math.ceil(matrix.columns / across);
-  const values = matrix.peaks?.(down, across) ?? peaksOf(matrix, down, across);
-  const found = { matrix: { rows, columns, values }, down, across };
+  const found = { matrix: { rows, columns, values: peaksOf(matrix, down, across) }, down, across };
   POOLED.set(matrix, found);
   return found;
 }
 
+/** Row by row and block by block: millions of cells in a few milliseconds. */
 function peaksOf(matrix: Matrix, down: number, across: number): Float32Array {
-  const wide = Math.ceil(matrix.columns / across);
-  const found = new Float32Array(Math.ceil(matrix.rows / down) * wide);
-  matrix.values.forEach((value, at) => {
-    const [row, column] = [Math.floor(at / matrix.columns), at % matrix.columns];
-    const place = Math.floor(row / down) * wide + Math.floor(column / across);
-    if (Math.abs(value) > Math.abs(found[place]!)) found[place] = value;
-  });
-  return found;
+  const { rows, columns, values } = matrix;
+  const wide = Math.ceil(columns / across);
+  const farthest = new Float32Array(Math.ceil(rows / down) * wide);
+  for (let row = 0, from = 0; row < rows; row++) {
+    const end = from + columns;
+    for (let place = Math.floor(row / down) * wide; from < end; place++) {
+      const stop = Math.min(from + across, end);
+      let far = farthest[place]!;
+      let size = far < 0 ? -far : far;
+      for (; from < stop; from++) {
+        const value = values[from]!;
+        const own = value < 0 ? -value : value;
+        if (own > size) {
+          far = value;
+          size = own;
+        }
+      }
+      farthest[place] = far;
+    }
+  }
+  return farthest;
 }
 
 export interface Cell {

@@ -1,6 +1,6 @@
 // A page that stands alone: the picture, the numbers and the Python, without script and without the network.
 
-import type { Cell } from "./csv";
+import { exact, type Cell } from "./csv";
 import { escaped, type Inks } from "./drawing";
 
 const MOST = 200_000; // cells of a table that a browser still lays out at once
@@ -63,7 +63,7 @@ function tableOf(rows: Iterable<readonly Cell[]>): string {
 
 function cellOf(cell: Cell): string {
   if (typeof cell === "number") {
-    return `<td class="number">${Number.isFinite(cell) ? Number(cell.toPrecision(6)) : ""}</td>`;
+    return `<td class="number">${Number.isFinite(cell) ? exact(cell) : ""}</td>`;
   }
   return `<td><bdi>${escaped(cell)}</bdi></td>`;
 }

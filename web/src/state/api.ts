@@ -11,7 +11,13 @@ export interface RunCard {
   readonly task: string;
   readonly parameters: number;
   readonly summary: string;
-  readonly score?: { readonly name: string; readonly value: number | null } | null;
+  /** Of the model's card, one for each direction; of a run without a card, of its best evaluation. */
+  readonly scores?: readonly {
+    readonly name: string;
+    readonly value: number | null;
+    readonly test: string;
+    readonly direction: string;
+  }[];
   /** A text to begin with. */
   readonly example?: string;
   /** Languages by code that it can be asked to translate into. */
@@ -63,6 +69,8 @@ export interface Site {
   readonly normaliser: string;
   readonly shape: readonly [number, number, number];
   readonly width: number;
+  /** Of each head: the mean, over queries, of its largest weight. */
+  readonly sharpness: readonly number[];
 }
 
 export interface Alternative {
@@ -265,7 +273,7 @@ export interface Question {
 }
 
 /** A trace never changes: going back and forth between views fetches and decodes nothing twice. */
-const matrices = new Recent<Matrix>(12_000_000); // cells: a byte each, four more once unpacked
+const matrices = new Recent<Matrix>(12_000_000); // cells, four bytes each
 
 export const api = {
   about: (signal: AbortSignal) => json<About>("api/about", { signal }),
@@ -291,7 +299,7 @@ export const api = {
     const known = matrices.get(path);
     if (known) return known;
     const response = await ask(path, { signal });
-    const matrix = decode(new Uint8Array(await response.arrayBuffer()), rows, columns);
+    const matrix = decode(await response.arrayBuffer(), rows, columns);
     matrices.keep(path, matrix, rows * columns);
     return matrix;
   },
