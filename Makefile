@@ -1,58 +1,74 @@
-# Everything a contributor runs. `make help` lists the targets.
+# `make setup` is all that a user needs; the rest is for contributors. `make help` lists the targets.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+READY  := $(VENV)/.installed
+DEV    := $(VENV)/.installed-dev
 PAGE   := src/regard/studio/page/index.html
+WEB    := $(shell find web -type f -not -path '*/node_modules/*' 2>/dev/null)
 
-.PHONY: help setup demo page check test test-slow test-gpu nightly bench studio size clean
+.PHONY: help setup demo studio setup-dev page check test test-slow test-cpu test-gpu nightly bench size clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
 
-$(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
-	@touch $@
+setup: $(READY)  ## regard in .venv, with the studio's page: all that a user needs
+	@$(MAKE) --no-print-directory page || echo "The studio's page is not built; all else works. 'make page' tries again."
+	@echo
+	@echo "Ready. In each new terminal, type this first:"
+	@echo "  source $(BIN)/activate"
+	@echo "Then, for example:"
+	@echo '  regard translate "The black cat ate the mouse." --to fr --look'
 
-setup: $(STAMP)  ## a virtual environment with everything in it
+demo: $(READY)   ## watch a small attention model learn, in this terminal
+	@$(BIN)/regard demo
 
-demo: setup      ## watch a small attention model learn, in this terminal
-	$(BIN)/regard demo
+studio: $(READY) $(PAGE)  ## the browser studio
+	@$(BIN)/regard studio
 
-page: $(PAGE)    ## the studio's page, checked, tested and built (needs Node 20)
+page: $(READY) $(PAGE)  ## the studio's page, built again if web/ has changed
 
-$(PAGE): $(shell find web -type f -not -path '*/node_modules/*' 2>/dev/null)
-	cd web && npm ci --no-audit --no-fund && npm run check && npm test && npm run build
+setup-dev: $(DEV)  ## regard in .venv, with what checks and tests need
 
-check: setup page  ## format, lint, types, import order, house rules, the page
+check: $(DEV) $(PAGE)  ## format, lint, types, import order, house rules, the page's own tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/page.py ci check test
 	$(BIN)/pytest -q tests/house
 
-test: setup      ## the fast tests
+test: $(DEV)     ## the fast tests
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --ignore=tests/house
 
-test-slow: setup ## learning, long searches, many kills: minutes
+test-slow: $(DEV)  ## learning, long searches, many kills: minutes
 	$(BIN)/pytest -q -m slow
 
-nightly: setup   ## everything, with the long settings
+nightly: $(DEV)  ## everything, with the long settings
 	REGARD_LONG=1 $(BIN)/pytest -q -m "slow or not slow"
 	$(MAKE) test-gpu
 
-test-gpu: setup  ## the laws of the fast paths, on a GPU
+test-gpu: $(DEV) ## the laws of the fast paths, on a GPU
 	$(BIN)/pytest -q -m gpu -o addopts="--import-mode=importlib --strict-markers"
 
-bench: setup     ## what any machine can measure; bench/README.md has the rest
+bench: $(READY)  ## what any machine can measure; bench/README.md has the rest
 	$(BIN)/regard bench
 
-studio: setup page ## the browser studio
-	$(BIN)/regard studio
-
-size: setup      ## lines a file and a function
+size: $(DEV)     ## lines a file and a function
 	@$(BIN)/python -m tests.house.size
 
 clean:           ## remove what was built
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) tools/install.py $(VENV) png
+	@touch $@
+
+$(DEV): pyproject.toml constraints.txt
+	@$(PYTHON) tools/install.py $(VENV) dev
+	@touch $(READY) $@
+
+$(PAGE): $(WEB) | $(READY)
+	@echo "Building the studio's page."
+	@$(BIN)/python tools/page.py ci build
+	@touch $@

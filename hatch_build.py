@@ -1,36 +1,42 @@
-"""Builds the studio's page into the package, so that whoever installs it needs no Node."""
+"""Builds the studio's page into a wheel or an sdist, so that installing one needs no Node."""
 
 from __future__ import annotations
 
 import os
-import shutil
+import runpy
 import subprocess
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PAGE = Path("src/regard/studio/page/index.html")
-
 
 class PageHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Runs before a wheel or an sdist is put together; an editable install builds the page when you do."""
+    """Runs before the files are put together. `REGARD_NO_WEB=1` leaves the page out."""
+
+    def dependencies(self) -> list[str]:
+        """Node, as a Python package, where the page must be built and this machine has no Node."""
+        tools = self._tools()
+        return [tools["WHEEL"]] if tools and tools["npm"]() is None else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the page if it is not there. Without Node, say so and go on: the server can do without."""
-        del build_data
-        web = Path(self.root) / "web"
-        skipped = os.environ.get("REGARD_NO_WEB") == "1" or version == "editable"
-        if skipped or (Path(self.root) / PAGE).is_file() or not (web / "package.json").is_file():
+        """Build the page, unless it is there already."""
+        del version, build_data
+        tools = self._tools()
+        if tools is None:
             return
-        npm = shutil.which("npm")
-        if npm is None or shutil.which("node") is None:
-            self.app.display_warning(
-                "The studio's page is left out: building it needs Node 20 or newer, and there is none here. "
-                "Everything else works; REGARD_NO_WEB=1 says that this is meant."
-            )
-            return
-        for command in (["ci"], ["run", "build"]):
-            subprocess.run([npm, *command], cwd=web, check=True)  # noqa: S603
-        if not (Path(self.root) / PAGE).is_file():
-            raise FileNotFoundError(f"`npm run build` made no {PAGE}")
+        try:
+            tools["run"]("ci", "build")
+        except (OSError, subprocess.CalledProcessError) as fault:
+            raise RuntimeError(
+                f"the studio's page could not be built: {fault}. "
+                "With REGARD_NO_WEB=1 regard is installed without it, and all but the studio works."
+            ) from fault
+
+    def _tools(self) -> dict[str, Any] | None:
+        """What tools/page.py offers, or None where there is nothing to build."""
+        script = Path(self.root) / "tools" / "page.py"
+        if os.environ.get("REGARD_NO_WEB") == "1" or not script.is_file():
+            return None
+        tools = runpy.run_path(str(script))
+        return None if tools["PAGE"].is_file() else tools
