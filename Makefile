@@ -6,6 +6,10 @@ READY  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
 PAGE   := src/regard/studio/page/index.html
 WEB    := $(shell find web -type f -not -path '*/node_modules/*' 2>/dev/null)
+# Instruction sets of older processors, for every library below torch, and the tests whose results are rounded.
+AVX2   := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
+SSE    := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTRUCTIONS=SSE4_2
+NUMBERS := tests/box tests/answer tests/models tests/layers
 
 .PHONY: help setup demo studio setup-dev page check test test-slow test-cpu test-gpu nightly bench size clean
 
@@ -40,6 +44,10 @@ check: $(DEV) $(PAGE)  ## format, lint, types, import order, house rules, the pa
 
 test: $(DEV)     ## the fast tests
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --ignore=tests/house
+
+test-cpu: $(DEV) ## tests of numbers again, as on processors with AVX2 alone, and without it
+	OMP_NUM_THREADS=1 $(AVX2) $(BIN)/pytest -q -n 2 $(NUMBERS)
+	OMP_NUM_THREADS=1 $(SSE) $(BIN)/pytest -q -n 2 $(NUMBERS)
 
 test-slow: $(DEV)  ## learning, long searches, many kills: minutes
 	$(BIN)/pytest -q -m slow

@@ -25,7 +25,7 @@ _WHEEL = re.compile(r"([A-Za-z0-9_.]+?)-(\d[^-]*)-.*\.whl")
 
 
 def activity(line: str) -> str | None:
-    """What a line of pip's says it is doing, in words for a person; None where it says nothing of that kind."""
+    """What pip is doing, in words, as one of its lines tells it; None where the line tells nothing."""
     if fetched := _FETCHED.match(line):
         name = fetched[1].rsplit("/", 1)[-1]
         wheel = _WHEEL.fullmatch(name)
@@ -41,7 +41,7 @@ def activity(line: str) -> str | None:
 
 
 def follow(process: subprocess.Popen[str], watched: bool) -> list[str]:
-    """Every line of the process, while what it does is told: by one line that changes, or by a few that stay."""
+    """Every line of the process, while it is told what it does: in one changing line, or in a few lines."""
     lines: Queue[str | None] = Queue()
     threading.Thread(target=_read, args=(process, lines), daemon=True).start()
     said, doing, began = [], "starting", time.monotonic()
@@ -63,7 +63,6 @@ def follow(process: subprocess.Popen[str], watched: bool) -> list[str]:
             print(f"  {news}", flush=True)
     if watched:
         print("\r\033[K", end="", flush=True)
-    process.wait()
     return said
 
 
@@ -84,7 +83,7 @@ def install(folder: Path, extras: list[str]) -> int:
         f"Installing regard and its libraries into {folder}: this takes a few minutes.", flush=True
     )
     pip = [str(python), "-m", "pip", "install", "--progress-bar", "off", "--no-color"]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*pip, "-c", str(ROOT / "constraints.txt"), "-e", wanted],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -93,8 +92,8 @@ def install(folder: Path, extras: list[str]) -> int:
             **os.environ,
             "REGARD_NO_WEB": "1",
         },  # `make page` builds the page, where one can watch
-    )
-    said = follow(process, sys.stdout.isatty())
+    ) as process:
+        said = follow(process, sys.stdout.isatty())
     if process.returncode:
         print("".join(said), file=sys.stderr)
         print("error: pip could not install regard; its last lines say why", file=sys.stderr)

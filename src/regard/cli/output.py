@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 import traceback
 import unicodedata
 from collections.abc import Mapping
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
@@ -55,8 +58,19 @@ def show(picture: RenderableType) -> None:
 def advise(commands: Mapping[str, str]) -> None:
     """What to type next, and what for; as comments, so that all of it can be pasted."""
     say("\nWhat to type next:\n")
+    if first := activation():
+        say(f"  # once in each terminal, so that `regard` is a command\n  {first}")
     for what_for, command in commands.items():
         say(f"  # {what_for}\n  {command}")
+
+
+def activation() -> str | None:
+    """What makes `regard` a command of this terminal, where it is not one yet."""
+    script = Path(sys.prefix, "bin", "activate")
+    if shutil.which("regard") or not script.is_file():
+        return None
+    here = Path.cwd()
+    return f"source {quote(str(script.relative_to(here) if here in script.parents else script))}"
 
 
 def explain(fault: RegardError, cause: BaseException | None = None) -> int:
