@@ -92,7 +92,7 @@ def batches(options: argparse.Namespace) -> list[Batch]:
         told = torch.cat([torch.full_like(says[:, :1], BEGIN), says[:, :-1]], 1)
         right = says.masked_fill(says == PAD, IGNORE)
         lengths = torch.from_numpy(source.copy())
-        batch = Batch(reads, lengths, told, right, int((says != PAD).sum()))
+        batch = Batch.of(reads, lengths, told, right, int((says != PAD).sum()))
         found.append(batch.to(torch.device(options.device)))
     return found
 

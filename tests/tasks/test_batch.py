@@ -32,7 +32,7 @@ def test_teacher_forcing_shifts_by_one_step():
 
 
 def test_a_batch_moves_as_a_whole():
-    batch = Batch(torch.ones(2, 3, dtype=torch.long), None, None, torch.ones(2), count=2)
+    batch = Batch.of(torch.ones(2, 3, dtype=torch.long), None, None, torch.ones(2), count=2)
     moved = batch.to(torch.device("cpu"))
     assert moved.count == 2
     assert moved.lengths is None

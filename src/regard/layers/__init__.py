@@ -3,6 +3,7 @@
 from regard.layers.block import DecoderBlock, EncoderBlock
 from regard.layers.embedding import Embedding, Frames, narrowed
 from regard.layers.feedforward import FeedForward
+from regard.layers.front_end import Embedded, FrontEnd, Patches, Source
 from regard.layers.norm import LayerNorm, Residual, Unclosed, close_last
 from regard.layers.recurrent import Cell, Elman, Gru, Lstm, Recurrent, make_cell
 from regard.layers.stack import Stack
@@ -14,17 +15,21 @@ __all__ = [
     "CellName",
     "DecoderBlock",
     "Elman",
+    "Embedded",
     "Embedding",
     "EncoderBlock",
     "FeedForward",
     "Frames",
+    "FrontEnd",
     "Gru",
     "LayerNorm",
     "Lstm",
     "NormForm",
     "NormOrder",
+    "Patches",
     "Recurrent",
     "Residual",
+    "Source",
     "Stack",
     "Unclosed",
     "close_last",

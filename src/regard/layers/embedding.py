@@ -1,4 +1,4 @@
-"""From ids, or from vectors of numbers, to states a stack can work on."""
+"""The two plain front-ends: a learned vector an id, and a linear map of each frame."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention import Added, Segments
+from regard.attention import Added, Padding, Segments
+from regard.layers.front_end import Embedded, FrontEnd
 from regard.layers.norm import LayerNorm
 
 
 @final
-class Embedding(nn.Module):
+class Embedding(FrontEnd):
     """One learned vector an id, its position added (L2, L48).
 
     With `scale`, vectors are multiplied by sqrt(width), so that positions do not drown them (Vaswani 2017).
@@ -38,6 +39,10 @@ class Embedding(nn.Module):
         self.norm = None if norm_eps is None else LayerNorm(width, eps=norm_eps)
         self.dropout = nn.Dropout(dropout)
 
+    def read(self, source: Int[Tensor, "batch length"], padding: Padding | None) -> Embedded:
+        """One state an id."""
+        return Embedded(self(source), padding)
+
     def forward(
         self, ids: Int[Tensor, "batch length"], first: int = 0, segments: Segments | None = None
     ) -> Float[Tensor, "batch length width"]:
@@ -60,7 +65,7 @@ def narrowed(states: Tensor) -> Tensor:
 
 
 @final
-class Frames(nn.Module):
+class Frames(FrontEnd):
     """A linear map for inputs that are vectors already: points, speech frames, image patches."""
 
     def __init__(
@@ -70,6 +75,12 @@ class Frames(nn.Module):
         self.widen = nn.Linear(features, width)
         self.position = position
         self.dropout = nn.Dropout(dropout)
+
+    def read(
+        self, source: Float[Tensor, "batch length features"], padding: Padding | None
+    ) -> Embedded:
+        """One state a frame."""
+        return Embedded(self(source), padding)
 
     def forward(
         self, frames: Float[Tensor, "batch length features"], first: int = 0

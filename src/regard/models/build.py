@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import final
 
 from torch import nn
 
 from regard.attention import Attention, Softmax, make_normaliser, make_score
-from regard.errors import UsageError
-from regard.layers import Embedding, Frames, Recurrent, Stack, make_cell
+from regard.errors import UsageError, nearest
+from regard.layers import Embedding, Frames, FrontEnd, Patches, Recurrent, Stack, make_cell
 from regard.models.build_transformer import (
     decoder_block,
     encoder_block,
@@ -27,10 +28,13 @@ from regard.models.transformer_decoder import TransformerDecoder
 from regard.settings.model import (
     ClassifySettings,
     ModelSettings,
+    PatchFrontSettings,
+    PlainFrontSettings,
     PointSettings,
     RnnEncoderSettings,
     RnnReaderSettings,
     TagSettings,
+    TransformerEncoderSettings,
     TransformerReaderSettings,
     TransformerSettings,
 )
@@ -38,8 +42,21 @@ from regard.settings.model import (
 
 @final
 @dataclass(frozen=True)
+class SourceSize:
+    """What the data decides about one source: its symbols, or the numbers in a frame and their rows."""
+
+    symbols: int = 0
+    features: int = 0
+    rows: int = 1  # a frame of a picture is one column: rows x channels numbers
+
+
+@final
+@dataclass(frozen=True)
 class Sizes:
-    """What the data decides: how many symbols, labels, or numbers in a frame; and the begin and end ids."""
+    """What the data decides: how many symbols, labels, or numbers in a frame; and the begin and end ids.
+
+    `source`, `features` and `rows` are those of the only source; of several, `sources` has each by its name.
+    """
 
     source: int = 0
     target: int = 0
@@ -48,19 +65,52 @@ class Sizes:
     begin: int = 1
     end: int = 2
     shared: bool = False
+    rows: int = 1
+    sources: Mapping[str, SourceSize] = field(default_factory=dict)
+
+    @property
+    def only(self) -> SourceSize:
+        """The only source."""
+        return SourceSize(self.source, self.features, self.rows)
 
 
 def build(settings: ModelSettings, sizes: Sizes) -> Model:
     """The model that these settings describe."""
-    encoder = None if settings.encoder is None else _encoder(settings.encoder, sizes)
+    encoder = _encoders(settings, sizes)
     shared = None
-    if settings.share_embedding and sizes.shared and encoder is not None:
+    if settings.share_embedding and sizes.shared and isinstance(encoder, Encoder):
         shared = encoder.embedding.table if isinstance(encoder.embedding, Embedding) else None
     return Model(encoder, _reader(settings, sizes, encoder, shared))
 
 
-def _encoder(settings: RnnEncoderSettings | TransformerSettings, sizes: Sizes) -> Encoder:
-    embedding = _input(settings, sizes)
+def _encoders(settings: ModelSettings, sizes: Sizes) -> Encoder | dict[str, Encoder] | None:
+    """One encoder, or one a source: what has no settings of its own has those of the one encoder."""
+    if not sizes.sources:
+        return None if settings.encoder is None else _encoder(settings.encoder, sizes.only)
+    unknown = settings.encoders.keys() - sizes.sources.keys()
+    if unknown:
+        raise UsageError(
+            f"there is no source '{min(unknown)}'",
+            where=f"model.encoders.{min(unknown)}",
+            remedy=nearest(min(unknown), list(sizes.sources)),
+        )
+    encoders = {}
+    for name, size in sizes.sources.items():
+        own = settings.encoders.get(name, settings.encoder)
+        if own is None:
+            raise UsageError(
+                f"source '{name}' has no encoder",
+                where=f"model.encoders.{name}",
+                remedy=f"add [model.encoders.{name}] with kind = 'rnn' or 'transformer'",
+            )
+        encoders[name] = _encoder(own, size)
+    return encoders
+
+
+def _encoder(
+    settings: RnnEncoderSettings | TransformerEncoderSettings, size: SourceSize
+) -> Encoder:
+    embedding = _front(settings, size)
     match settings:
         case RnnEncoderSettings():
             recurrent = Recurrent(
@@ -72,24 +122,41 @@ def _encoder(settings: RnnEncoderSettings | TransformerSettings, sizes: Sizes) -
                 dropout=settings.dropout,
             )
             return RnnEncoder(embedding, recurrent, settings.width)
-        case TransformerSettings():
+        case TransformerEncoderSettings():
             blocks = Stack(encoder_block(settings) for _ in range(settings.layers))
             return TransformerEncoder(
                 embedding, blocks, final_norm(settings), settings.width, reach(settings)
             )
 
 
-def _input(settings: RnnEncoderSettings | TransformerSettings, sizes: Sizes) -> Embedding | Frames:
-    position = None if isinstance(settings, RnnEncoderSettings) else input_position(settings)
-    if sizes.features:
-        return Frames(sizes.features, settings.width, position=position, dropout=settings.dropout)
-    return _embedding(sizes.source, settings)
+def _front(settings: RnnEncoderSettings | TransformerEncoderSettings, size: SourceSize) -> FrontEnd:
+    """How the raw source becomes states."""
+    match settings.front:
+        case PatchFrontSettings(size=side):
+            _need(size.features, "squares are cut from a picture, whose columns have numbers")
+            return Patches(
+                size.rows, size.features, settings.width, size=side, dropout=settings.dropout
+            )
+        case PlainFrontSettings() if size.features:
+            position = None
+            if isinstance(settings, TransformerEncoderSettings):
+                position = input_position(settings)
+            return Frames(
+                size.features, settings.width, position=position, dropout=settings.dropout
+            )
+        case PlainFrontSettings():
+            return _embedding(size.symbols, settings)
 
 
 def _reader(
-    settings: ModelSettings, sizes: Sizes, encoder: Encoder | None, shared: nn.Embedding | None
+    settings: ModelSettings,
+    sizes: Sizes,
+    encoder: Encoder | dict[str, Encoder] | None,
+    shared: nn.Embedding | None,
 ) -> Reader:
     reader = settings.reader
+    if isinstance(encoder, dict):
+        return _reader_of_several(reader, sizes, {n: e.width for n, e in encoder.items()})
     if encoder is None and isinstance(reader, (TagSettings, ClassifySettings, PointSettings)):
         raise UsageError(
             f"a '{reader.kind}' reader needs an encoder to read from",

@@ -1,10 +1,11 @@
-"""The first half of a model: ids, or frames, become states."""
+"""The first half of a model: a front-end turns a source into states, and layers let them read each other."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, final
 
 import torch
 from jaxtyping import Float, Int
@@ -12,11 +13,13 @@ from torch import Tensor, nn
 
 from regard.attention import Mask, Packed, Padding, Segments
 from regard.layers import (
+    Embedded,
     Embedding,
     EncoderBlock,
-    Frames,
+    FrontEnd,
     LayerNorm,
     Recurrent,
+    Source,
     Stack,
     Unclosed,
     close_last,
@@ -25,21 +28,29 @@ from regard.layers import (
 from regard.layers.spread import is_in_pieces
 from regard.models import straight
 
-Source = Int[Tensor, "batch source"] | Float[Tensor, "batch source features"]
-
 
 @final
 @dataclass(frozen=True, eq=False)
 class Encoded:
     """The states of a source, which of them are real, and each recurrent layer's last one.
 
-    Packed sources share one row, and `segments` tells them apart.
+    Packed sources share one row, and `segments` tells them apart. States of a picture lie in a grid, column
+    after column, `rows` to a column. Of several sources, `parts` holds each by its name, and the other fields
+    are those of the first.
     """
 
     states: Float[Tensor, "batch source width"]
     padding: Padding | None = None
     layers: tuple[Float[Tensor, "batch width"], ...] = ()
     segments: Segments | None = None
+    rows: int = 1
+    parts: Mapping[str, Encoded] = field(default_factory=dict)
+
+    @classmethod
+    def several(cls, parts: Mapping[str, Encoded]) -> Encoded:
+        """Several sources by name, in the order in which the reader knows them."""
+        first = next(iter(parts.values()))
+        return replace(first, parts=dict(parts))
 
     @classmethod
     def nothing(cls, batch: int, like: Tensor) -> Encoded:
@@ -48,6 +59,9 @@ class Encoded:
 
     def summaries(self, count: int) -> tuple[Float[Tensor, "batch width"], ...]:
         """One vector for each of `count` layers: the last hidden states, or else the mean state (L11)."""
+        if self.parts:
+            several = [part.summaries(count) for part in self.parts.values()]
+            return tuple(torch.cat(layer, -1) for layer in zip(*several, strict=True))
         if len(self.layers) == count:
             return self.layers
         if self.layers:
@@ -69,16 +83,16 @@ def mean_state(
 class Encoder(nn.Module, ABC):
     """Turns a source into states of `width`."""
 
-    def __init__(self, embedding: Embedding | Frames, width: int) -> None:
+    def __init__(self, embedding: FrontEnd, width: int) -> None:
         super().__init__()
         self.embedding, self.width = embedding, width
 
-    def embed(self, source: Source, padding: Padding | None) -> Float[Tensor, "batch source width"]:
-        """The embedded source; void frames are zeroed first, since NaN times 0 is NaN."""
+    def embed(self, source: Source, padding: Padding | None) -> Embedded:
+        """What the front-end makes of the source; void frames are zeroed first, since NaN times 0 is NaN."""
         if padding is not None:
             void = padding.unseen(source.shape[1])
             source = source.masked_fill(void if source.dim() == 2 else void.unsqueeze(-1), 0)
-        return self.embedding(source)
+        return self.embedding.read(source, padding)
 
     @abstractmethod
     def forward(self, source: Source, padding: Padding | None = None) -> Encoded:
@@ -89,16 +103,16 @@ class Encoder(nn.Module, ABC):
 class RnnEncoder(Encoder):
     """Reads the source word by word, in one direction or two (L11)."""
 
-    def __init__(self, embedding: Embedding | Frames, recurrent: Recurrent, width: int) -> None:
+    def __init__(self, embedding: FrontEnd, recurrent: Recurrent, width: int) -> None:
         super().__init__(embedding, width)
         self.recurrent = recurrent
 
     def forward(self, source: Source, padding: Padding | None = None) -> Encoded:
         """One state a word, and the last state of each layer."""
         embedded = self.embed(source, padding)
-        lengths = None if padding is None else padding.lengths
-        states, layers = self.recurrent(embedded, lengths)
-        return Encoded(states, padding, layers)
+        lengths = None if embedded.padding is None else embedded.padding.lengths
+        states, layers = self.recurrent(embedded.states, lengths)
+        return Encoded(states, embedded.padding, layers, rows=embedded.rows)
 
 
 @final
@@ -107,7 +121,7 @@ class TransformerEncoder(Encoder):
 
     def __init__(
         self,
-        embedding: Embedding | Frames,
+        embedding: FrontEnd,
         blocks: Stack[EncoderBlock],
         norm: LayerNorm | None,
         width: int,
@@ -118,10 +132,10 @@ class TransformerEncoder(Encoder):
 
     def forward(self, source: Source, padding: Padding | None = None) -> Encoded:
         """One state a word; `mask` bounds how far each may look."""
-        states = narrowed(self.embed(source, padding))
-        if straight.takes(self, states):
-            return Encoded(straight.read(self, states, padding), padding)
-        return Encoded(self._read(states, padding), padding)
+        embedded = self.embed(source, padding)
+        states, padding = narrowed(embedded.states), embedded.padding
+        read = straight.read if straight.takes(self, states) else TransformerEncoder._read
+        return Encoded(read(self, states, padding), padding, rows=embedded.rows)
 
     def forward_packed(self, source: Int[Tensor, "1 places"], segments: Segments) -> Encoded:
         """Many sources in one row, each for itself."""
@@ -136,6 +150,17 @@ class TransformerEncoder(Encoder):
             whole = not is_in_pieces(block)
             flow = block.follow(flow, mask) if whole else Unclosed(block(flow.states, mask))
         return close_last(flow, self.norm)
+
+
+SOURCE = "source"  # the name of a source that needs none
+
+
+@final
+class Padded(NamedTuple):
+    """A batch of one source, filled up on the right, and how much of each row is real; None: all of it."""
+
+    values: Source
+    lengths: Int[Tensor, " batch"] | None = None
 
 
 def padding_of(source: Source, lengths: Tensor | None) -> Padding | None:

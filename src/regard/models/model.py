@@ -1,7 +1,8 @@
-"""A model is an encoder and a reader."""
+"""A model is encoders, one a source, and a reader."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, final
 
 from jaxtyping import Float, Int
@@ -9,21 +10,45 @@ from torch import Tensor, nn
 
 from regard.attention import Packing
 from regard.errors import UsageError
+from regard.layers import Source
 from regard.models.decoder import Decoder, TokenDecoder
-from regard.models.encoder import Encoded, Encoder, Source, TransformerEncoder, padding_of
+from regard.models.encoder import SOURCE, Encoded, Encoder, Padded, TransformerEncoder, padding_of
 from regard.models.readers import Classifier, Tagger
 from regard.models.transformer_decoder import TransformerDecoder
 
 Reader = Decoder[Any] | Tagger | Classifier
+Sources = Mapping[str, Padded]
+
+
+@final
+class Encoders(nn.ModuleDict):
+    """Encoders of several sources, each under its source's name."""
 
 
 @final
 class Model(nn.Module):
-    """The encoder turns a source into states; the reader tags, pools, decodes or points at them."""
+    """Each encoder turns one source into states; the reader tags, pools, decodes or points at them.
 
-    def __init__(self, encoder: Encoder | None, reader: Reader) -> None:
+    Nearly every model has one source, whose encoder is `encoder`; of several, `encoder` holds one a name. A
+    language model has none.
+    """
+
+    def __init__(self, encoder: Encoder | Mapping[str, Encoder] | None, reader: Reader) -> None:
         super().__init__()
-        self.encoder, self.reader = encoder, reader
+        several = isinstance(encoder, Mapping)
+        self.encoder = Encoders(dict(encoder)) if several else encoder
+        self.reader = reader
+
+    @property
+    def encoders(self) -> dict[str, Encoder]:
+        """Every encoder by the name of its source."""
+        match self.encoder:
+            case None:
+                return {}
+            case Encoders() as several:
+                return dict(several.items())
+            case only:
+                return {SOURCE: only}
 
     @property
     def decoder(self) -> Decoder[Any]:
@@ -36,15 +61,26 @@ class Model(nn.Module):
             )
         return self.reader
 
-    def encode(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> Encoded:
-        """The states of a source; a language model has none and reads only what it says."""
+    def encode(
+        self, source: Source | Sources, lengths: Int[Tensor, " batch"] | None = None
+    ) -> Encoded:
+        """The states of a source, or of several by name; a language model reads only what it says."""
+        if isinstance(source, Mapping):
+            if len(source) == 1:
+                ((values, lengths),) = source.values()
+                return self.encode(values, lengths)
+            parts = {
+                name: encoder(source[name].values, padding_of(*source[name]))
+                for name, encoder in self.encoders.items()
+            }
+            return Encoded.several(parts)
         if self.encoder is None:
             return Encoded.nothing(len(source), next(self.parameters()))
         return self.encoder(source, padding_of(source, lengths))
 
     def forward(
         self,
-        source: Source,
+        source: Source | Sources,
         lengths: Int[Tensor, " batch"] | None = None,
         inputs: Int[Tensor, "batch target"] | None = None,
     ) -> Tensor:
@@ -58,7 +94,7 @@ class Model(nn.Module):
 
     def hidden(
         self,
-        source: Source,
+        source: Source | Sources,
         lengths: Int[Tensor, " batch"] | None,
         inputs: Int[Tensor, "batch target"],
         packing: Packing | None = None,
@@ -71,6 +107,8 @@ class Model(nn.Module):
             raise _not_packed(self.encoder)
         if not isinstance(self.reader, TransformerDecoder):
             raise _not_packed(self.reader)
+        if isinstance(source, Mapping):
+            ((source, _),) = source.values()
         encoded = self.encoder.forward_packed(source, packing.source)
         return self.reader.hidden_packed(encoded, inputs, packing.target)
 

@@ -26,6 +26,25 @@ from regard.settings.names import (
 Dropout = Annotated[float, Field(ge=0, lt=1)]
 
 
+class PlainFrontSettings(Settings):
+    """A learned vector for each symbol; for a source of numbers, one linear map of each frame."""
+
+    kind: Literal["plain"] = "plain"
+    """A table of vectors, or a linear map."""
+
+
+class PatchFrontSettings(Settings):
+    """Squares of a picture, each one linear map of its pixels (Dosovitskiy 2021)."""
+
+    kind: Literal["patches"] = "patches"
+    """Squares of a picture."""
+    size: PositiveInt = 8
+    """The side of a square, in pixels; it divides the height of the picture."""
+
+
+FrontSettings = Annotated[PlainFrontSettings | PatchFrontSettings, Field(discriminator="kind")]
+
+
 class RnnEncoderSettings(Settings):
     """A recurrent encoder (L11)."""
 
@@ -39,6 +58,8 @@ class RnnEncoderSettings(Settings):
     """One above the other."""
     bidirectional: bool = True
     """Read from both ends."""
+    front: FrontSettings = PlainFrontSettings()
+    """How the raw source becomes states."""
     dropout: Dropout = 0.1
     """Share of neurons left out while learning."""
 
@@ -94,6 +115,13 @@ class TransformerSettings(Settings):
     """The same for weights of attention."""
     activation_dropout: Dropout = 0.0
     """The same inside the feed-forward network, where the paper has none."""
+
+
+class TransformerEncoderSettings(TransformerSettings):
+    """A Transformer encoder (L66)."""
+
+    front: FrontSettings = PlainFrontSettings()
+    """How the raw source becomes states."""
 
 
 class RnnReaderSettings(Settings):
@@ -173,7 +201,9 @@ class PointSettings(Settings):
     """The most positions, where the score counts them."""
 
 
-EncoderSettings = Annotated[RnnEncoderSettings | TransformerSettings, Field(discriminator="kind")]
+EncoderSettings = Annotated[
+    RnnEncoderSettings | TransformerEncoderSettings, Field(discriminator="kind")
+]
 ReaderSettings = Annotated[
     RnnReaderSettings | TransformerReaderSettings | TagSettings | ClassifySettings | PointSettings,
     Field(discriminator="kind"),
@@ -181,10 +211,12 @@ ReaderSettings = Annotated[
 
 
 class ModelSettings(Settings):
-    """An encoder and a reader; a language model has no encoder."""
+    """An encoder and a reader; a language model has no encoder, and several sources have one each."""
 
     encoder: EncoderSettings | None = None
     """Reads the source; a language model has none."""
+    encoders: dict[str, EncoderSettings] = Field(default_factory=dict)
+    """One encoder for each source by its name, where a task has several sources."""
     reader: ReaderSettings
     """Writes, tags, classifies or points."""
     share_embedding: bool = True

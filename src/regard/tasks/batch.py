@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -12,6 +12,8 @@ from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
 from regard.attention import Packing
+from regard.layers import Source
+from regard.models.encoder import SOURCE, Padded
 from regard.text import BEGIN, PAD
 
 IGNORE = -100  # a target that is not judged: padding, or a word's second piece
@@ -20,35 +22,65 @@ IGNORE = -100  # a target that is not judged: padding, or a word's second piece
 @final
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a model reads (`source`), what it is told it has said (`inputs`), and what is right (`targets`).
+    """What a model reads (`sources`), what it has said so far (`inputs`), and what is right (`targets`).
 
     `count` is how many targets are judged: losses are summed, then divided by the count of a whole step.
     """
 
-    source: Int[Tensor, "batch source"] | Float[Tensor, "batch source features"]
-    lengths: Int[Tensor, " batch"] | None
+    sources: Mapping[str, Padded]
     inputs: Int[Tensor, "batch target"] | None
     targets: Int[Tensor, batch * target]
     count: int
     packing: Packing | None = None  # where sequences that share one row lie
 
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        lengths: Int[Tensor, " batch"] | None,
+        inputs: Int[Tensor, "batch target"] | None,
+        targets: Int[Tensor, batch * target],
+        count: int,
+        packing: Packing | None = None,
+    ) -> Batch:
+        """A batch of the one source that nearly every task has."""
+        return cls({SOURCE: Padded(source, lengths)}, inputs, targets, count, packing)
+
+    @property
+    def source(self) -> Source:
+        """The only source."""
+        (only,) = self.sources.values()
+        return only.values
+
+    @property
+    def lengths(self) -> Int[Tensor, " batch"] | None:
+        """How much of each row of the only source is real; None: all of it."""
+        (only,) = self.sources.values()
+        return only.lengths
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All tensors but the packing's, always in the same order."""
+        sources = (tensor for source in self.sources.values() for tensor in source)
+        return tuple(t for t in (*sources, self.inputs, self.targets) if t is not None)
+
     def to(self, device: torch.device) -> Batch:
         """The same batch on another device; copies run beside the computation where they can."""
-        moved = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name, value in moved.items():
-            if isinstance(value, (Tensor, Packing)):
-                moved[name] = value.to(device, non_blocking=True)
-        return Batch(**moved)
+        packing = None if self.packing is None else self.packing.to(device, non_blocking=True)
+        return self._mapped(lambda tensor: tensor.to(device, non_blocking=True), packing)
 
     def pinned(self) -> Batch:
         """The same batch in memory that a GPU reads by itself, while the processor goes on."""
-        held = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name, value in held.items():
-            if isinstance(value, Tensor):
-                held[name] = value.pin_memory()
-            elif isinstance(value, Packing):
-                held[name] = value.pinned()
-        return Batch(**held)
+        packing = None if self.packing is None else self.packing.pinned()
+        return self._mapped(Tensor.pin_memory, packing)
+
+    def _mapped(self, move: Callable[[Tensor], Tensor], packing: Packing | None) -> Batch:
+        sources = {
+            name: Padded(move(one.values), None if one.lengths is None else move(one.lengths))
+            for name, one in self.sources.items()
+        }
+        inputs = None if self.inputs is None else move(self.inputs)
+        return Batch(sources, inputs, move(self.targets), self.count, packing)
 
     def __len__(self) -> int:
         return len(self.targets)

@@ -50,7 +50,7 @@ class Classify(Labelling):
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:  # noqa: ARG002
         """One target a row."""
         sources, labels = [row["source"] for row in rows], [int(row["target"][0]) for row in rows]
-        return Batch(
+        return Batch.of(
             source=padded(sources, source_length, PAD),
             lengths=lengths_of(sources, source_length),
             inputs=None,

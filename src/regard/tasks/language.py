@@ -61,7 +61,7 @@ class Language(Task):
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:  # noqa: ARG002
         """Inputs are the targets one step late."""
         targets = [row["target"] for row in rows]
-        return Batch(
+        return Batch.of(
             source=torch.zeros(len(rows), 0, dtype=torch.long),
             lengths=None,
             inputs=shifted(targets, target_length),

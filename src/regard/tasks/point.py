@@ -85,7 +85,7 @@ class Point(Task):
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
         """Inputs are the places pointed at, one step late."""
         sources, targets = [row["source"] for row in rows], [row["target"] for row in rows]
-        return Batch(
+        return Batch.of(
             source=framed(sources, source_length, self.features),
             lengths=lengths_of(sources, source_length),
             inputs=shifted(targets, target_length, STOP),

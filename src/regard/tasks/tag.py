@@ -57,7 +57,7 @@ class Tag(Labelling):
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:  # noqa: ARG002
         """Targets lie under the pieces."""
         sources, targets = [row["source"] for row in rows], [row["target"] for row in rows]
-        return Batch(
+        return Batch.of(
             source=padded(sources, source_length, PAD),
             lengths=lengths_of(sources, source_length),
             inputs=None,

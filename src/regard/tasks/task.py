@@ -112,16 +112,16 @@ class Task(ABC):
         """What the model says about each target."""
         if batch.packing is not None and isinstance(model.reader, TokenDecoder):
             assert batch.inputs is not None
-            states = model.hidden(batch.source, batch.lengths, batch.inputs, batch.packing)
+            states = model.hidden(batch.sources, None, batch.inputs, batch.packing)
             return model.reader.output(states)
-        return model(batch.source, batch.lengths, batch.inputs)
+        return model(batch.sources, None, batch.inputs)
 
     def loss(self, model: Model, batch: Batch, smoothing: float = 0.0) -> Float[Tensor, ""]:
         """Cross-entropy, summed over the targets that count (L71)."""
         reader = model.reader
         whole = not is_in_pieces(model)
         if isinstance(reader, TokenDecoder) and batch.inputs is not None and whole:
-            states = model.hidden(batch.source, batch.lengths, batch.inputs, batch.packing)
+            states = model.hidden(batch.sources, None, batch.inputs, batch.packing)
             return summed_loss_of(states, reader.output, batch.targets, smoothing)
         return summed_loss(self.logits(model, batch), batch.targets, smoothing)
 

@@ -89,7 +89,7 @@ class Translate(Task):
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
         """Inputs are the targets one step late."""
         sources, targets = [row["source"] for row in rows], [row["target"] for row in rows]
-        return Batch(
+        return Batch.of(
             source=padded(sources, source_length, PAD),
             lengths=lengths_of(sources, source_length),
             inputs=shifted(targets, target_length),
@@ -102,7 +102,7 @@ class Translate(Task):
         (source, source_lengths), (target, target_lengths) = rows["source"], rows["target"]
         inputs = np.roll(target, 1)
         inputs[target_lengths.cumsum() - target_lengths] = BEGIN
-        return Batch(
+        return Batch.of(
             source=filled(source, sizes[0], PAD),
             lengths=None,
             inputs=filled(inputs, sizes[1], PAD),

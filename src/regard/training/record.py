@@ -259,8 +259,7 @@ class Recordings:
 def _tensors(batch: Batch) -> tuple[Tensor, ...]:
     sides = () if batch.packing is None else (batch.packing.source, batch.packing.target)
     places = (tensor for side in sides for tensor in side.tensors)
-    whole = batch.source, batch.lengths, batch.inputs, batch.targets
-    return *(tensor for tensor in whole if tensor is not None), *places
+    return *batch.tensors, *places
 
 
 def _shape(batch: Batch) -> tuple[object, ...]:
