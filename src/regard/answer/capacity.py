@@ -18,8 +18,8 @@ from regard.models import (
     ModelSettings,
     PointSettings,
     RnnReaderSettings,
+    StackSettings,
     TransformerReaderSettings,
-    TransformerSettings,
 )
 from regard.tasks import Classify, Language, Point, Tag, Task, Translate
 from regard.tasks.point import items_of
@@ -40,7 +40,7 @@ class Room:
     def of(cls, settings: ModelSettings) -> Room:
         """Learned positions and the location score have one row a position; all else goes on for ever."""
         reads, writes = [], []
-        if isinstance(settings.encoder, TransformerSettings) and _is_bounded(settings.encoder):
+        if isinstance(settings.encoder, StackSettings) and _is_bounded(settings.encoder):
             reads.append(settings.encoder.max_length)
         match settings.reader:
             case TransformerReaderSettings() as reader if _is_bounded(reader):
@@ -127,7 +127,7 @@ def cut(text: str, fits: Callable[[str], bool]) -> str:
     return text[: ends[low]]
 
 
-def _is_bounded(settings: TransformerSettings) -> bool:
+def _is_bounded(settings: StackSettings) -> bool:
     return settings.position == "learned" or settings.score == "location"
 
 

@@ -6,6 +6,7 @@ from regard.layers.feedforward import FeedForward
 from regard.layers.front_end import Embedded, FrontEnd, Patches, Source
 from regard.layers.norm import LayerNorm, Residual, Unclosed, close_last
 from regard.layers.recurrent import Cell, Elman, Gru, Lstm, Recurrent, make_cell
+from regard.layers.several import Memories, SeveralHeads
 from regard.layers.stack import Stack
 from regard.settings.names import Activation, CellName, NormForm, NormOrder
 
@@ -24,11 +25,13 @@ __all__ = [
     "Gru",
     "LayerNorm",
     "Lstm",
+    "Memories",
     "NormForm",
     "NormOrder",
     "Patches",
     "Recurrent",
     "Residual",
+    "SeveralHeads",
     "Source",
     "Stack",
     "Unclosed",

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from regard.attention import Heads, Mask, Memory
 from regard.layers.feedforward import FeedForward
 from regard.layers.norm import Residual, Unclosed, close_last, open_next
+from regard.layers.several import Memories, SeveralHeads
 from regard.layers.spread import is_in_pieces
 
 States = Float[Tensor, "batch length width"]
@@ -47,27 +48,31 @@ class DecoderBlock(nn.Module):
     def __init__(
         self,
         attention: Heads,
-        cross: Heads | None,
+        cross: Heads | SeveralHeads | None,
         feedforward: FeedForward,
         residuals: tuple[Residual, Residual, Residual],
     ) -> None:
         super().__init__()
-        self.attention, self.cross, self.feedforward = attention, cross, feedforward
+        self.attention, self.feedforward = attention, feedforward
+        self.cross = cross if isinstance(cross, Heads) else None
+        self.several = cross if isinstance(cross, SeveralHeads) else None
         self.attention_residual, cross_residual, self.feedforward_residual = residuals
         self.cross_residual = None if cross is None else cross_residual
 
-    def forward(self, states: States, mask: Mask, source: Memory | None) -> States:
+    def forward(self, states: States, mask: Mask, source: Memory | Memories | None) -> States:
         """All positions at once, as in training."""
         return close_last(self.follow(Unclosed(states), mask, source))
 
-    def follow(self, before: Unclosed, mask: Mask, source: Memory | None) -> Unclosed:
+    def follow(self, before: Unclosed, mask: Mask, source: Memory | Memories | None) -> Unclosed:
         """The same from where the block before left off to where the next one begins."""
         states, opened = open_next(before, self.attention_residual)
         debt = self.attention_residual.debt(states, self.attention.output)
         found = self.attention.within(opened, mask, late=debt is not None)
         return self._rest(states, found, source, debt)
 
-    def step(self, states: States, cache: Memory, source: Memory | None) -> tuple[States, Memory]:
+    def step(
+        self, states: States, cache: Memory, source: Memory | Memories | None
+    ) -> tuple[States, Memory]:
         """The newest positions alone; what came before lies in the cache."""
         opened = self.attention_residual.open(states)
         cache = self.attention.append(cache, opened)
@@ -75,10 +80,19 @@ class DecoderBlock(nn.Module):
         return close_last(self._rest(states, found, source)), cache
 
     def _rest(
-        self, states: Tensor, found: Tensor, source: Memory | None, debt: Tensor | None = None
+        self,
+        states: Tensor,
+        found: Tensor,
+        source: Memory | Memories | None,
+        debt: Tensor | None = None,
     ) -> Unclosed:
         residual = self.attention_residual
-        if self.cross is not None and self.cross_residual is not None and source is not None:
+        if isinstance(source, Memories):
+            assert self.several is not None
+            assert self.cross_residual is not None
+            states, opened = residual.pass_on(states, found, self.cross_residual, debt)
+            residual, debt, found = self.cross_residual, None, self.several(opened, source)
+        elif self.cross is not None and self.cross_residual is not None and source is not None:
             states, opened = residual.pass_on(states, found, self.cross_residual, debt)
             residual = self.cross_residual
             # Heads that lie in pieces are whole only while they are called.

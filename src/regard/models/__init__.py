@@ -1,8 +1,8 @@
 """Encoders and readers, and the one place that builds them from settings."""
 
-from regard.models.build import Sizes, build
+from regard.models.build import Sizes, SourceSize, build
 from regard.models.decoder import Decoder, TokenDecoder, select
-from regard.models.encoder import Encoded, Encoder, RnnEncoder, TransformerEncoder
+from regard.models.encoder import SOURCE, Encoded, Encoder, Padded, RnnEncoder, TransformerEncoder
 from regard.models.model import Model, Reader, count_parameters
 from regard.models.pointer import Pointer
 from regard.models.readers import AttentionPool, Classifier, FirstPool, MeanPool, Pool, Tagger
@@ -14,12 +14,14 @@ from regard.settings.model import (
     PointSettings,
     RnnEncoderSettings,
     RnnReaderSettings,
+    StackSettings,
     TagSettings,
     TransformerReaderSettings,
     TransformerSettings,
 )
 
 __all__ = [
+    "SOURCE",
     "AttentionPool",
     "Classifier",
     "ClassifySettings",
@@ -30,6 +32,7 @@ __all__ = [
     "MeanPool",
     "Model",
     "ModelSettings",
+    "Padded",
     "PointSettings",
     "Pointer",
     "Pool",
@@ -39,6 +42,8 @@ __all__ = [
     "RnnEncoderSettings",
     "RnnReaderSettings",
     "Sizes",
+    "SourceSize",
+    "StackSettings",
     "TagSettings",
     "Tagger",
     "TokenDecoder",

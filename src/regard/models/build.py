@@ -8,9 +8,18 @@ from typing import final
 
 from torch import nn
 
-from regard.attention import Attention, Softmax, make_normaliser, make_score
+from regard.attention import Attention, Heads, Softmax, make_normaliser, make_score
 from regard.errors import UsageError, nearest
-from regard.layers import Embedding, Frames, FrontEnd, Patches, Recurrent, Stack, make_cell
+from regard.layers import (
+    Embedding,
+    Frames,
+    FrontEnd,
+    Patches,
+    Recurrent,
+    SeveralHeads,
+    Stack,
+    make_cell,
+)
 from regard.models.build_transformer import (
     decoder_block,
     encoder_block,
@@ -31,10 +40,11 @@ from regard.settings.model import (
     PatchFrontSettings,
     PlainFrontSettings,
     PointSettings,
+    ReaderSettings,
     RnnEncoderSettings,
     RnnReaderSettings,
+    StackSettings,
     TagSettings,
-    TransformerEncoderSettings,
     TransformerReaderSettings,
     TransformerSettings,
 )
@@ -107,9 +117,7 @@ def _encoders(settings: ModelSettings, sizes: Sizes) -> Encoder | dict[str, Enco
     return encoders
 
 
-def _encoder(
-    settings: RnnEncoderSettings | TransformerEncoderSettings, size: SourceSize
-) -> Encoder:
+def _encoder(settings: RnnEncoderSettings | TransformerSettings, size: SourceSize) -> Encoder:
     embedding = _front(settings, size)
     match settings:
         case RnnEncoderSettings():
@@ -122,14 +130,14 @@ def _encoder(
                 dropout=settings.dropout,
             )
             return RnnEncoder(embedding, recurrent, settings.width)
-        case TransformerEncoderSettings():
+        case TransformerSettings():
             blocks = Stack(encoder_block(settings) for _ in range(settings.layers))
             return TransformerEncoder(
                 embedding, blocks, final_norm(settings), settings.width, reach(settings)
             )
 
 
-def _front(settings: RnnEncoderSettings | TransformerEncoderSettings, size: SourceSize) -> FrontEnd:
+def _front(settings: RnnEncoderSettings | TransformerSettings, size: SourceSize) -> FrontEnd:
     """How the raw source becomes states."""
     match settings.front:
         case PatchFrontSettings(size=side):
@@ -139,7 +147,7 @@ def _front(settings: RnnEncoderSettings | TransformerEncoderSettings, size: Sour
             )
         case PlainFrontSettings() if size.features:
             position = None
-            if isinstance(settings, TransformerEncoderSettings):
+            if isinstance(settings, TransformerSettings):
                 position = input_position(settings)
             return Frames(
                 size.features, settings.width, position=position, dropout=settings.dropout
@@ -180,6 +188,21 @@ def _reader(
             return _transformer_decoder(reader, sizes, width if encoder else None, shared)
 
 
+def _reader_of_several(reader: ReaderSettings, sizes: Sizes, widths: Mapping[str, int]) -> Reader:
+    """A decoder that reads every source; labels and pointers are about one source."""
+    match reader:
+        case TransformerReaderSettings():
+            return _transformer_decoder(reader, sizes, widths, None)
+        case RnnReaderSettings():
+            return _rnn_decoder_of_several(reader, sizes, widths)
+        case _:
+            raise UsageError(
+                f"a '{reader.kind}' reader reads one source, and there are {len(widths)}",
+                where="model.reader.kind",
+                remedy="choose an rnn or a transformer reader",
+            )
+
+
 def _pool(settings: ClassifySettings, width: int) -> Pool:
     match settings.pooling:
         case "mean":
@@ -204,16 +227,40 @@ def _one_head(
     return Attention(score, make_normaliser(settings.normalise))
 
 
+def _rnn_decoder_of_several(
+    settings: RnnReaderSettings, sizes: Sizes, widths: Mapping[str, int]
+) -> RnnDecoder:
+    """The bridge starts from the last states of all sources; a context has the decoder's width."""
+    several = {
+        name: Heads(
+            settings.width,
+            1,
+            _one_head(settings, settings.width, settings.width),
+            source_width=width,
+        )
+        for name, width in widths.items()
+    }
+    attention = SeveralHeads(several, settings.width, settings.combine)
+    return _rnn_decoder(settings, sizes, sum(widths.values()), None, attention)
+
+
 def _rnn_decoder(
-    settings: RnnReaderSettings, sizes: Sizes, source_width: int | None, shared: nn.Embedding | None
+    settings: RnnReaderSettings,
+    sizes: Sizes,
+    source_width: int | None,
+    shared: nn.Embedding | None,
+    several: SeveralHeads | None = None,
 ) -> RnnDecoder:
     attends = settings.score != "none" and source_width is not None
     embedding = _embedding(sizes.target, settings, shared)
-    attention = _one_head(settings, settings.width, source_width or 1) if attends else None
+    attention: Attention | SeveralHeads | None = several if attends else None
+    if attends and several is None:
+        attention = _one_head(settings, settings.width, source_width or 1)
     fed = settings.input_feeding and source_width is not None
     extra = settings.width if attends else source_width or 0
+    context_width = settings.width if several is not None else source_width or 0
     if attends and settings.looks == "before":
-        fed, extra = True, source_width or 0
+        fed, extra = True, context_width
     widths = [settings.width + (extra if fed else 0)] + [settings.width] * (settings.layers - 1)
     return RnnDecoder(
         embedding,
@@ -234,7 +281,7 @@ def _rnn_decoder(
 def _transformer_decoder(
     settings: TransformerReaderSettings,
     sizes: Sizes,
-    source_width: int | None,
+    source_width: int | Mapping[str, int] | None,
     shared: nn.Embedding | None,
 ) -> TransformerDecoder:
     embedding = _embedding(sizes.target, settings, shared)
@@ -252,11 +299,11 @@ def _transformer_decoder(
 
 def _embedding(
     vocabulary: int,
-    settings: RnnEncoderSettings | RnnReaderSettings | TransformerSettings,
+    settings: RnnEncoderSettings | RnnReaderSettings | StackSettings,
     shared: nn.Embedding | None = None,
 ) -> Embedding:
     _need(vocabulary, "a vocabulary has at least one symbol")
-    if isinstance(settings, TransformerSettings):
+    if isinstance(settings, StackSettings):
         embedding = Embedding(
             vocabulary,
             settings.width,

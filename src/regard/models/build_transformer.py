@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from regard.attention import (
     Added,
     Alibi,
@@ -19,11 +21,18 @@ from regard.attention import (
 )
 from regard.attention.heads import head_width
 from regard.errors import UsageError
-from regard.layers import DecoderBlock, EncoderBlock, FeedForward, LayerNorm, Residual
-from regard.settings.model import TransformerSettings
+from regard.layers import (
+    DecoderBlock,
+    EncoderBlock,
+    FeedForward,
+    LayerNorm,
+    Residual,
+    SeveralHeads,
+)
+from regard.settings.model import StackSettings, TransformerReaderSettings
 
 
-def encoder_block(settings: TransformerSettings) -> EncoderBlock:
+def encoder_block(settings: StackSettings) -> EncoderBlock:
     """Self-attention, then feed-forward, each beside a residual (Vaswani 2017)."""
     return EncoderBlock(
         _heads(settings, within=True),
@@ -32,9 +41,16 @@ def encoder_block(settings: TransformerSettings) -> EncoderBlock:
     )
 
 
-def decoder_block(settings: TransformerSettings, source_width: int | None) -> DecoderBlock:
-    """The same, with attention to the source in between if there is one."""
-    cross = None if source_width is None else _heads(settings, within=False, source=source_width)
+def decoder_block(
+    settings: TransformerReaderSettings, source_width: int | Mapping[str, int] | None
+) -> DecoderBlock:
+    """The same, with attention to the source, or to several, in between if there is one."""
+    cross: Heads | SeveralHeads | None = None
+    if isinstance(source_width, Mapping):
+        several = {n: _heads(settings, within=False, source=w) for n, w in source_width.items()}
+        cross = SeveralHeads(several, settings.width, settings.combine)
+    elif source_width is not None:
+        cross = _heads(settings, within=False, source=source_width)
     return DecoderBlock(
         _heads(settings, within=True),
         cross,
@@ -43,7 +59,7 @@ def decoder_block(settings: TransformerSettings, source_width: int | None) -> De
     )
 
 
-def _heads(settings: TransformerSettings, *, within: bool, source: int | None = None) -> Heads:
+def _heads(settings: StackSettings, *, within: bool, source: int | None = None) -> Heads:
     """Self-attention (`within` one sequence) knows positions; cross-attention joins two orders."""
     key_width = settings.key_width or head_width(settings.width, settings.heads)
     score = make_score(
@@ -70,12 +86,12 @@ def _heads(settings: TransformerSettings, *, within: bool, source: int | None = 
     )
 
 
-def input_position(settings: TransformerSettings) -> Added | None:
+def input_position(settings: StackSettings) -> Added | None:
     """What is added to the embeddings; nothing, where the heads are told."""
     return _added(settings, settings.width) if settings.position_at == "input" else None
 
 
-def _head_position(settings: TransformerSettings, key_width: int) -> Rotary | Added | None:
+def _head_position(settings: StackSettings, key_width: int) -> Rotary | Added | None:
     if settings.position == "rotary":
         return Rotary(key_width, settings.position_base)
     if settings.position_at == "input" or settings.position in ("none", "alibi"):
@@ -90,7 +106,7 @@ def _head_position(settings: TransformerSettings, key_width: int) -> Rotary | Ad
     return _added(settings, key_width)
 
 
-def _added(settings: TransformerSettings, width: int) -> Added | None:
+def _added(settings: StackSettings, width: int) -> Added | None:
     match settings.position:
         case "sinusoidal":
             return Sinusoidal(width, settings.position_base)
@@ -102,7 +118,7 @@ def _added(settings: TransformerSettings, width: int) -> Added | None:
             return None
 
 
-def reach(settings: TransformerSettings) -> Mask | None:
+def reach(settings: StackSettings) -> Mask | None:
     """How far self-attention may look; None for everywhere."""
     match settings.reach:
         case "full":
@@ -115,13 +131,13 @@ def reach(settings: TransformerSettings) -> Mask | None:
             return GlobalWindow(settings.reach_size)
 
 
-def _feedforward(settings: TransformerSettings) -> FeedForward:
+def _feedforward(settings: StackSettings) -> FeedForward:
     return FeedForward(
         settings.width, settings.feedforward, settings.activation, settings.activation_dropout
     )
 
 
-def _residual(settings: TransformerSettings) -> Residual:
+def _residual(settings: StackSettings) -> Residual:
     return Residual(
         settings.width,
         order=settings.norm,
@@ -131,7 +147,7 @@ def _residual(settings: TransformerSettings) -> Residual:
     )
 
 
-def final_norm(settings: TransformerSettings) -> LayerNorm | None:
+def final_norm(settings: StackSettings) -> LayerNorm | None:
     """Pre-norm leaves the last sum bare; it is normalised once, at the top."""
     if settings.norm == "post":
         return None

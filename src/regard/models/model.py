@@ -21,34 +21,26 @@ Sources = Mapping[str, Padded]
 
 
 @final
-class Encoders(nn.ModuleDict):
-    """Encoders of several sources, each under its source's name."""
-
-
-@final
 class Model(nn.Module):
     """Each encoder turns one source into states; the reader tags, pools, decodes or points at them.
 
-    Nearly every model has one source, whose encoder is `encoder`; of several, `encoder` holds one a name. A
-    language model has none.
+    Nearly every model has one source, and its encoder is `encoder`. Of several, each has an encoder in
+    `sources` under its name. A language model has none.
     """
 
     def __init__(self, encoder: Encoder | Mapping[str, Encoder] | None, reader: Reader) -> None:
         super().__init__()
-        several = isinstance(encoder, Mapping)
-        self.encoder = Encoders(dict(encoder)) if several else encoder
+        self.encoder = encoder if isinstance(encoder, Encoder) else None
+        self.sources = nn.ModuleDict(encoder if isinstance(encoder, Mapping) else {})
         self.reader = reader
 
     @property
     def encoders(self) -> dict[str, Encoder]:
         """Every encoder by the name of its source."""
-        match self.encoder:
-            case None:
-                return {}
-            case Encoders() as several:
-                return dict(several.items())
-            case only:
-                return {SOURCE: only}
+        if self.encoder is not None:
+            return {SOURCE: self.encoder}
+        several = self.sources.items()
+        return {name: one for name, one in several if isinstance(one, Encoder)}
 
     @property
     def decoder(self) -> Decoder[Any]:

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention import Attention, Memory
-from regard.layers import Cell, Embedding, Stack
+from regard.layers import Cell, Embedding, Memories, SeveralHeads, Stack
 from regard.models.decoder import Inputs, TokenDecoder
 from regard.models.encoder import Encoded
 from regard.settings.names import Looks
@@ -24,7 +24,7 @@ class RnnState:
     """Each layer's state, what can be read, and what the last step passes on to the next."""
 
     cells: tuple[tuple[Tensor, ...], ...]
-    memory: Memory | None
+    memory: Memory | Memories | None
     source: Float[Tensor, "batch source_width"]
     fed: Float[Tensor, "batch width"]
 
@@ -47,7 +47,7 @@ class RnnDecoder(TokenDecoder[RnnState]):
         cells: Stack[Cell],
         output: nn.Linear,
         *,
-        attention: Attention | None,
+        attention: Attention | SeveralHeads | None,
         source_width: int,
         looks: Looks = "after",
         input_feeding: bool = False,
@@ -63,7 +63,8 @@ class RnnDecoder(TokenDecoder[RnnState]):
         self.bridge = nn.ModuleList(
             nn.Linear(source_width, cell.num_states * self.width) for cell in cells
         )
-        read = self.width + (source_width if attention is not None else 0)
+        context = self.width if isinstance(attention, SeveralHeads) else source_width
+        read = self.width + (context if attention is not None else 0)
         self.readout = nn.Linear(read, output.in_features)
         self.dropout = nn.Dropout(dropout)
 
@@ -101,8 +102,12 @@ class RnnDecoder(TokenDecoder[RnnState]):
             torch.tanh(bridge(summary)).chunk(cell.num_states, -1)
             for bridge, summary, cell in zip(self.bridge, summaries, self.cells, strict=True)
         ]
-        memory = None
-        if self.attention is not None:
+        memory: Memory | Memories | None = None
+        if isinstance(self.attention, SeveralHeads):
+            several = {name: part.states for name, part in encoded.parts.items()}
+            masks = {name: part.padding for name, part in encoded.parts.items()}
+            memory = self.attention.remember(several, masks)
+        elif self.attention is not None:
             states = encoded.states.unsqueeze(1)  # one head
             memory = self.attention.remember(states, states, encoded.padding)
         fed = encoded.states.new_zeros(len(encoded.states), self.readout.out_features)
@@ -156,9 +161,14 @@ class RnnDecoder(TokenDecoder[RnnState]):
         context = None if self.attention is None else self._read(words, state.memory)
         return self._readout(words, context)
 
-    def _read(self, hidden: Float[Tensor, "batch query width"], memory: Memory | None) -> Tensor:
+    def _read(
+        self, hidden: Float[Tensor, "batch query width"], memory: Memory | Memories | None
+    ) -> Tensor:
         """The context c of each hidden state: one head, one or more queries."""
-        assert self.attention is not None
+        if isinstance(memory, Memories):
+            assert isinstance(self.attention, SeveralHeads)
+            return self.attention(hidden, memory)
+        assert isinstance(self.attention, Attention)
         assert memory is not None
         return self.attention(hidden.unsqueeze(1), memory).squeeze(1)
 

@@ -10,7 +10,16 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention import Causal, Mask, Memory, Packed, Segments, remember_all
-from regard.layers import DecoderBlock, Embedding, LayerNorm, Stack, Unclosed, close_last, narrowed
+from regard.layers import (
+    DecoderBlock,
+    Embedding,
+    LayerNorm,
+    Memories,
+    Stack,
+    Unclosed,
+    close_last,
+    narrowed,
+)
 from regard.layers.spread import is_in_pieces
 from regard.models.decoder import Inputs, TokenDecoder
 from regard.models.encoder import Encoded
@@ -22,7 +31,7 @@ class TransformerState:
     """Each layer's cache of what was said, and its view of the source."""
 
     caches: tuple[Memory, ...]
-    sources: tuple[Memory | None, ...]
+    sources: tuple[Memory | Memories | None, ...]
     position: int
 
 
@@ -82,7 +91,9 @@ class TransformerDecoder(TokenDecoder[TransformerState]):
         sources = self._sources(encoded, Packed(segments, encoded.segments))
         return self._read(states, self.mask & Packed(segments, segments), sources)
 
-    def _read(self, states: Tensor, mask: Mask, sources: Sequence[Memory | None]) -> Tensor:
+    def _read(
+        self, states: Tensor, mask: Mask, sources: Sequence[Memory | Memories | None]
+    ) -> Tensor:
         flow = Unclosed(narrowed(states))
         for block, source in zip(self.blocks, sources, strict=True):
             if is_in_pieces(block):
@@ -91,8 +102,13 @@ class TransformerDecoder(TokenDecoder[TransformerState]):
                 flow = block.follow(flow, mask, source)
         return close_last(flow, self.norm)
 
-    def _sources(self, encoded: Encoded, mask: Mask | None) -> tuple[Memory | None, ...]:
+    def _sources(self, encoded: Encoded, mask: Mask | None) -> tuple[Memory | Memories | None, ...]:
         """What each layer sees of the source; where blocks are spread over machines, block by block."""
+        if encoded.parts:
+            states = {name: part.states for name, part in encoded.parts.items()}
+            masks = {name: part.padding for name, part in encoded.parts.items()}
+            several = [block.several for block in self.blocks if block.several is not None]
+            return tuple(heads.remember(states, masks) for heads in several)
         cross = [block.cross for block in self.blocks if block.cross is not None]
         if not cross:
             return (None,) * len(self.blocks)

@@ -17,7 +17,7 @@ from regard.config import Settings
 from regard.data.batches import BatchSettings
 from regard.data.example import TaskName
 from regard.settings.decode import DecodeSettings
-from regard.settings.model import ModelSettings, TransformerSettings
+from regard.settings.model import ModelSettings, StackSettings
 from regard.text import TextSettings
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -157,7 +157,7 @@ class RunSettings(Settings):
 
 def _is_packable(part: Settings | None) -> bool:
     return (
-        isinstance(part, TransformerSettings)
+        isinstance(part, StackSettings)
         and part.score != "location"
         and (part.position_at == "input" or part.position in ("none", "rotary", "alibi"))
     )

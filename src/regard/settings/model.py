@@ -13,6 +13,7 @@ from regard.config import Settings
 from regard.settings.names import (
     Activation,
     CellName,
+    Combination,
     Looks,
     NormaliserName,
     NormForm,
@@ -64,7 +65,7 @@ class RnnEncoderSettings(Settings):
     """Share of neurons left out while learning."""
 
 
-class TransformerSettings(Settings):
+class StackSettings(Settings):
     """What a stack of Transformer blocks is made of, on either side."""
 
     kind: Literal["transformer"] = "transformer"
@@ -117,7 +118,7 @@ class TransformerSettings(Settings):
     """The same inside the feed-forward network, where the paper has none."""
 
 
-class TransformerEncoderSettings(TransformerSettings):
+class TransformerSettings(StackSettings):
     """A Transformer encoder (L66)."""
 
     front: FrontSettings = PlainFrontSettings()
@@ -147,15 +148,19 @@ class RnnReaderSettings(Settings):
     """The most source positions, where the score counts them."""
     tied: bool = True
     """The output has the embedding's weights."""
+    combine: Combination = "parallel"
+    """How several sources are read: in one softmax, each for itself, one after the other, or weighed."""
     dropout: Dropout = 0.1
     """Share of neurons left out while learning."""
 
 
-class TransformerReaderSettings(TransformerSettings):
+class TransformerReaderSettings(StackSettings):
     """A Transformer decoder (L66)."""
 
     tied: bool = True
     """The output has the embedding's weights."""
+    combine: Combination = "parallel"
+    """How several sources are read: in one softmax, each for itself, one after the other, or weighed."""
     output_bias: bool = False
     """The output has a bias."""
 
@@ -201,9 +206,7 @@ class PointSettings(Settings):
     """The most positions, where the score counts them."""
 
 
-EncoderSettings = Annotated[
-    RnnEncoderSettings | TransformerEncoderSettings, Field(discriminator="kind")
-]
+EncoderSettings = Annotated[RnnEncoderSettings | TransformerSettings, Field(discriminator="kind")]
 ReaderSettings = Annotated[
     RnnReaderSettings | TransformerReaderSettings | TagSettings | ClassifySettings | PointSettings,
     Field(discriminator="kind"),

@@ -12,7 +12,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention import Added, Padding
-from regard.models.encoder import Encoded, Encoder, Source
+from regard.layers import Source
+from regard.models.encoder import Encoded, Encoder
 from regard.models.lean.block import Feed, Norm, Reading
 from regard.models.lean.cache import HIDDEN
 from regard.models.lean.threads import alone
