@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from regard.models import ModelSettings, Padded, Sizes, SourceSize, build
+from regard.models.lean import lean
 
 BLOCKS = {
     "kind": "transformer",
@@ -118,3 +119,8 @@ def test_a_reader_of_one_source_refuses_two():
     settings = ModelSettings.model_validate({"encoder": RNN, "reader": {"kind": "classify"}})
     with pytest.raises(UsageError, match="reads one source"):
         build(settings, Sizes(labels=3, sources=SIZES.sources))
+
+
+@pytest.mark.parametrize("how", ["flat", "parallel", "serial", "hierarchical"])
+def test_no_fast_form_takes_what_it_does_not_know(how):
+    assert lean(model_of("transformer", how)) is None

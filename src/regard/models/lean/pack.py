@@ -36,6 +36,8 @@ def lean(
     `state` has the tensors by name, as floats or whole numbers with scales, and is emptied as they are
     packed; then the model's own tensors are not looked at. Readers that are no Transformers stay as they are.
     """
+    if model.sources:  # several sources are read as they are
+        return None
     packing = _Packing(model.state_dict() if state is None else state, weights)
     encoder, reader = model.encoder, model.reader
     lean_encoder: Encoder | None = encoder
