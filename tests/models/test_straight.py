@@ -36,7 +36,7 @@ def taken(model, source):
     encoder = model.encoder
     assert isinstance(encoder, TransformerEncoder)
     with torch.no_grad():
-        return straight.takes(encoder, encoder.embed(source, None))
+        return straight.takes(encoder, encoder.embed(source, None).states)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
@@ -45,7 +45,7 @@ def test_it_finds_what_the_modules_find(name, dtype, here):
     model, example = fresh(name).to(dtype), example_of(name)
     expected = real(model.encode(example.source, example.lengths))
     with torch.inference_mode():
-        assert straight.takes(model.encoder, model.encoder.embed(example.source, None))
+        assert straight.takes(model.encoder, model.encoder.embed(example.source, None).states)
         found = real(model.encode(example.source, example.lengths))
         alone = model.encode(example.source).states
     close = {torch.bfloat16: 0.1, torch.float32: 1e-5, torch.float64: 1e-12}[dtype]
@@ -134,7 +134,7 @@ def test_on_a_cpu_the_modules_are_called():
 def test_what_is_learned_goes_through_the_modules(here):
     name = "transformer-pre-sinusoidal-tag"
     model, source = model_of(name), example_of(name).source
-    assert not straight.takes(model.encoder, model.encoder.embed(source, None))
+    assert not straight.takes(model.encoder, model.encoder.embed(source, None).states)
 
 
 def test_every_tensor_counts():
