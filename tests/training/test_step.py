@@ -1,5 +1,7 @@
 """One step: the gradient is that of one big batch, however it was cut up (T19), and by whatever (T10)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ from torch import nn
 
 from regard.data.batches import BatchRows
 from regard.errors import MemoryLimitError
+from regard.models import SOURCE, Padded
 from regard.run.folder import Run
 from regard.run.settings import TrainSettings
 from regard.training.feed import Feed
@@ -41,7 +44,8 @@ def doubled(make):
     def batch(piece):
         made = make(piece)
         if made.source.is_floating_point():
-            object.__setattr__(made, "source", made.source.double())
+            frames = {SOURCE: Padded(made.source.double(), made.lengths)}
+            return replace(made, sources=frames)
         return made
 
     return batch
