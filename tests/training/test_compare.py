@@ -44,6 +44,8 @@ def test_all_are_trained_asked_written_down_and_not_done_again(pair, trained, tm
     assert table.count == 10
     assert table.test == "held-out examples"
     assert set(table.chances) == {"one", "two"} - {table.best}
+    one, two = (row.metrics[0]["value"] for row in table.rows)
+    assert one != two or set(table.chances.values()) == {1.0}
     assert all(row.best_step == 2 and math.isfinite(row.loss) for row in table.rows)
     written = json.loads((tmp_path / "out" / "table.json").read_text())
     assert written == json.loads(json.dumps(table.as_dict()))
@@ -185,6 +187,28 @@ def test_every_row_of_a_table_has_as_many_cells():
         assert "| ★ | a\\|b | 1,234 | 10 | 0.5000 | 50.00 |" in markdown
         assert "- 7 test examples; ★ is the best." in markdown
         assert "- d: gone" in markdown
+
+
+@pytest.mark.parametrize(
+    ("values", "stars"),
+    [
+        ([0.0, 0.0, 0.0], []),
+        ([0.0, 0.004, 0.001], []),
+        ([7.0, 7.0, 5.0], ["a", "b"]),
+        ([1.0, 2.0, 2.004], ["b", "c"]),
+        ([1.0, 2.0, 3.0], ["c"]),
+        ([None, 0.0, None], ["b"]),
+    ],
+)
+def test_there_is_no_star_without_a_difference_to_see(values, stars):
+    rows = [
+        Row(n, loss=1.0, metrics=(metric(value),)) for n, value in zip("abc", values, strict=True)
+    ]
+    table = Table("test examples", 7, best_of(rows), (*rows, Row("d", fault="gone")), {})
+    assert [line[1] for line in table.cells() if line[0] == "★"] == stars
+    assert (table.as_dict()["best"] is None) == (not stars)
+    ahead = "★ is the best" if stars else "no model is ahead of the others"
+    assert f"- 7 test examples; {ahead}." in table.markdown()
 
 
 def test_nothing_is_no_comparison(tmp_path):

@@ -26,7 +26,7 @@ from regard.evaluate import (
     repetition,
     token_accuracy,
 )
-from regard.evaluate.swap import paired_counts
+from regard.evaluate.comparison import paired_counts
 from regard.models import Model
 from regard.run.corpus import Corpus
 from regard.run.settings import RunSettings

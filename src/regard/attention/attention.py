@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import final
 
@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.attention import kernels
+from regard.attention import kernels, shield
 from regard.attention.mask import Mask, as_mask
 from regard.attention.memory import Memory, without_void
 from regard.attention.normalise import Normaliser
@@ -66,8 +66,13 @@ class Attention(nn.Module):
         mask = as_mask(mask)
         if mask is not None:
             mask.fit(*key.shape[:3])
-        key = self.score.prepare(without_void(key, mask), first)
-        return Memory(key, without_void(value, mask), mask)
+        key, value = without_void(key, mask), without_void(value, mask)
+        learns = torch.is_grad_enabled() and type(self.score).prepare is not Score.prepare
+        if learns and not shield.is_even(mask):
+            key = shield.by_rows(lambda rows: self.score.prepare(rows, first), key)
+        else:
+            key = self.score.prepare(key, first)
+        return Memory(key, value, mask)
 
     def align(self, query: Query, memory: Memory) -> Aligned:
         """All that this query and this memory work out, worked out when looked at."""
@@ -87,10 +92,10 @@ class Attention(nn.Module):
         aligned = self.align(query, memory)
         edited = self.watcher(aligned)
         if edited is not None:
-            return edited @ aligned.memory.value
+            return shield.read(edited, aligned.memory.value, edited != 0)
         if self.normaliser.is_random:
             weights = F.dropout(aligned.weights, self.dropout, self.training)
-            return weights @ aligned.memory.value
+            return shield.read(weights, aligned.memory.value, aligned.allowed)
         return kernels.attend(self, query, aligned.memory)
 
 
@@ -111,8 +116,14 @@ class Aligned:
     @cached_property
     def scores(self) -> Float[Tensor, "batch heads query key"]:
         """How well each query matches each key; -inf where it may not look."""
-        scores = kernels.scores(self.attention, self.query, self.memory)
-        return scores if self.allowed is None else scores.masked_fill(~self.allowed, -torch.inf)
+        if self.allowed is None:
+            return kernels.scores(self.attention, self.query, self.memory)
+        key = self.memory.key
+        scores = shield.by_columns(
+            lambda key: kernels.scores(self.attention, self.query, replace(self.memory, key=key)),
+            key,
+        )
+        return scores.masked_fill(~self.allowed, -torch.inf)
 
     @cached_property
     def weights(self) -> Float[Tensor, "batch heads query key"]:
@@ -127,4 +138,14 @@ class Aligned:
     @property
     def context(self) -> Context:
         """The weighted sum of the values."""
-        return self.weights @ self.memory.value
+        if self.memory.mask is None or self.attention.normaliser.is_random:
+            return shield.read(self.weights, self.memory.value, self.allowed)
+        return shield.attend(
+            lambda memory: self._with(memory).weights @ memory.value,
+            self.memory,
+            self.memory.mask,
+            lambda: self.allowed,
+        )
+
+    def _with(self, memory: Memory) -> Aligned:
+        return self if memory is self.memory else replace(self, memory=memory)

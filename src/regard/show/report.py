@@ -82,7 +82,7 @@ def comparison_table(table: compared.Table) -> RenderableType:
         side: Literal["left", "right"] = "left" if number <= NAME else "right"
         shown.add_column(heading, justify=side, width=least, overflow="fold")
     for row, line in zip(table.rows, cells, strict=True):
-        shown.add_row(*map(_text, line), style="bold" if row.name == table.best else "")
+        shown.add_row(*map(_text, line), style="bold" if row.name in table.starred else "")
     return Group(shown, Text(), *(_faint(note) for note in table.notes()))
 
 
@@ -94,8 +94,14 @@ def verdict(comparison: Comparison, names: tuple[str, str]) -> RenderableType:
     for name, metric in zip(names, (comparison.system_a, comparison.system_b), strict=True):
         table.add_row(_text(name), f"{metric.value:.2f}")
     table.add_row("difference", f"{comparison.difference:+.2f}", style="bold")
-    told = "more than luck" if comparison.significant else "it may be luck"
-    chance = f"{told}: p = {comparison.p_value:.4f}, paired {comparison.test}"
+    match comparison:
+        case Comparison(difference=0):
+            judged = "no difference"
+        case Comparison(significant=True):
+            judged = "more than luck"
+        case _:
+            judged = "it may be luck"
+    chance = f"{judged}: p = {comparison.p_value:.4f}, paired {comparison.test}"
     return Group(Text(), table, Text(chance), _faint(comparison.system_a.signature))
 
 

@@ -34,6 +34,11 @@ class Row:
             return math.inf, self.loss
         return (-first["value"] if first["higher_is_better"] else first["value"], self.loss)
 
+    @property
+    def shown(self) -> str:
+        """The first metric as a reader sees it."""
+        return _shown(self.metrics[0]["value"])
+
 
 def best_of(rows: Sequence[Row]) -> str:
     """The name of the best row that finished."""
@@ -43,13 +48,23 @@ def best_of(rows: Sequence[Row]) -> str:
 @final
 @dataclass(frozen=True)
 class Table:
-    """`chances` has, against the best, how often chance alone would make such a difference."""
+    """`chances` has, against the best, how often chance alone would make such a difference.
+
+    `best` comes first by the first metric, then by the loss; it earns a star only where a reader sees a difference.
+    """
 
     test: str
     count: int
     best: str
     rows: tuple[Row, ...]
     chances: Mapping[str, float]
+
+    @property
+    def starred(self) -> frozenset[str]:
+        """All whose first metric shows as the best one's does; nobody, where that is everybody."""
+        finished = {row.name: row.shown for row in self.rows if not row.fault}
+        stars = frozenset(name for name, shown in finished.items() if shown == finished[self.best])
+        return frozenset() if 1 < len(stars) == len(finished) else stars
 
     def cells(self) -> list[tuple[str, ...]]:
         """Headings, then a row each, for a terminal or Markdown."""
@@ -65,22 +80,23 @@ class Table:
         chance = self.chances.get(row.name)
         shown = "" if chance is None else f"{chance:.3f}"
         return (
-            "★" if row.name == self.best else "",
+            "★" if row.name in self.starred else "",
             row.name,
             f"{row.parameters:,}",
             f"{row.best_step:,}",
             f"{row.loss:.4f}",
-            *("–" if m["value"] is None else f"{m['value']:.2f}" for m in row.metrics),
+            *(_shown(metric["value"]) for metric in row.metrics),
             *([shown] if self.chances else []),
             f"{row.seconds:,.0f} s",
         )
 
     def notes(self) -> Iterator[str]:
         """What the numbers are about."""
-        yield f"{self.count:,} {self.test}; ★ is the best."
+        ahead = "★ is the best" if self.starred else "no model is ahead of the others"
+        yield f"{self.count:,} {self.test}; {ahead}."
         if self.chances:
             yield (
-                "p: how often chance alone would set a model as far behind the best (a paired test); "
+                f"p: how often chance alone would set a model as far from {self.best} (a paired test); "
                 "above 0.05 it may well be luck."
             )
         yield from (f"{row.name}: {row.fault}" for row in self.rows if row.fault)
@@ -102,7 +118,11 @@ class Table:
         return {
             "test": self.test,
             "count": self.count,
-            "best": self.best,
+            "best": self.best if self.starred else None,
             "rows": rows,
             "p_values": dict(self.chances),
         }
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

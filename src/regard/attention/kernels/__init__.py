@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from regard.attention import shield
 from regard.attention.kernels import (
     additive,
     banded,
@@ -55,13 +56,24 @@ def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
     """The context of each query, by the fastest kernel that is equal to the formula."""
     mask = memory.mask
     mask = mask and mask.reduce(query.shape[2], memory.key.shape[2], memory.first)
+    if mask is None or packed.part_of(mask) is not None:
+        return _fastest(attention, query, memory, mask)
+    return shield.attend(
+        lambda memory: _fastest(attention, query, memory, mask),
+        memory,
+        mask,
+        lambda: explicit.written_out(mask, query, memory),
+    )
+
+
+def _fastest(attention: Attention, query: Tensor, memory: Memory, mask: Mask | None) -> Tensor:
     packing = packed.part_of(mask)
     if mask is not None and packing is not None:
         return packed.attend(attention, query, memory, mask, packing)
     plain = attention.bias is None
     if mask is not None and plain and banded.takes(attention, query, memory, mask):
         parts = banded.parts(query, memory, mask)
-        return torch.cat([attend(attention, *part) for part in parts], 2)
+        return torch.cat([_fastest(attention, *part, part[1].mask) for part in parts], 2)
     if mask is not None and plain and strided.takes(attention, query, memory, mask):
         return strided.attend(attention, query, memory, mask)
     dropping = attention.training and attention.dropout > 0  # what only the fused kernel can
