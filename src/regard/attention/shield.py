@@ -1,11 +1,11 @@
-"""What is not finite harms only the queries that may see it: 0 times NaN is NaN, so a weight of 0 is no shield.
+"""What is not finite harms only the queries that may see it: 0 times NaN is NaN, so weight 0 is no shield.
 
 A key or value that *no* query may see is zeroed when it is remembered (`memory.without_void`). What some
 queries may see and others may not, as with `Causal()`, cannot be zeroed. So one sum is taken: of the context,
 or, where gradients are recorded, of the keys and of the values. Only where it is not finite is the work done
 twice: without the harmful keys, for the queries that may not see them, and as it stands, for those that may.
-The sum is read at once, which would stop the queue of kernels on a GPU: there it is read only where no gradient
-is recorded, and in training a GPU's kernels keep to what is zeroed.
+The sum is read at once, which would stop the queue of kernels on a GPU: there it is read only where no
+gradient is recorded, and in training a GPU's kernels keep to what is zeroed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def attend(
 
 
 def read(weights: Tensor, value: Tensor, allowed: Tensor | None) -> Context:
-    """weights @ value, each query only from what it may see."""
+    """`weights @ value`, each query only from what it may see."""
     if allowed is None or not can_look(value) or is_finite(value):
         return weights @ value
     harmful = ~_sound_rows(value)
@@ -61,7 +61,7 @@ def read(weights: Tensor, value: Tensor, allowed: Tensor | None) -> Context:
 def by_rows(
     work: Callable[[Tensor], Tensor], states: Float[Tensor, "batch heads rows width"]
 ) -> Tensor:
-    """work(states), whose rows know nothing of each other: no more in the backward pass than in the forward."""
+    """work(states), whose rows know nothing of each other, in the backward pass no more than forward."""
     if not can_look(states) or is_finite(states):
         return work(states)
     harmful = ~_sound_rows(states)
@@ -91,7 +91,7 @@ def can_look(states: Tensor) -> bool:
 
 
 def is_finite(states: Tensor) -> bool:
-    """Whether the sum is finite: then so are all; if it only overflowed, nothing is harmful, and no harm done."""
+    """Whether the sum is finite: then so are all. A sum that only overflowed costs time, nothing else."""
     return math.isfinite(states.detach().sum().item())
 
 

@@ -131,10 +131,10 @@ def _swapped(
     references: Sequence[Sequence[str]],
     samples: int | None,
 ) -> Comparison:
-    """The randomisation test by sacrebleu's statistics and draws; a difference as large as the one seen counts.
+    """The randomisation test by sacrebleu's statistics and draws; differences as large as the one seen count.
 
-    sacrebleu counts larger ones alone, so that one lucky sentence among zeros, which no swap can make luckier,
-    would have p = 0.0001.
+    sacrebleu counts larger ones alone: one lucky sentence among zeros, which no swap can make luckier, would
+    have p = 0.0001.
     """
     swaps = samples or SWAPS
     stats_a, stats_b = (

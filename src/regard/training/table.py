@@ -50,7 +50,7 @@ def best_of(rows: Sequence[Row]) -> str:
 class Table:
     """`chances` has, against the best, how often chance alone would make such a difference.
 
-    `best` comes first by the first metric, then by the loss; it earns a star only where a reader sees a difference.
+    `best` comes first by the first metric, then by the loss; a star needs a difference that a reader sees.
     """
 
     test: str
