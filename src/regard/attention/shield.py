@@ -110,7 +110,7 @@ def _zeroed(states: Tensor, rows: Tensor) -> Tensor:
 
 
 def _unless_zero(states: Tensor) -> Tensor:
-    return _UnlessZero.apply(states) if states.requires_grad else states  # type: ignore[no-untyped-call]
+    return _UnlessZero.apply(states) if states.requires_grad else states
 
 
 @final
@@ -123,6 +123,6 @@ class _UnlessZero(torch.autograd.Function):
         return states.view_as(states)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor | None:  # type: ignore[override]  # noqa: ARG004
+    def backward(ctx: Any, gradient: Tensor) -> Tensor | None:  # noqa: ARG004
         """None where nobody wants to know."""
         return gradient if gradient.any() else None

@@ -87,19 +87,22 @@ def paired(
     lists = reference_lists(system_a, references)
     measure = bleu_of(lowercase, tokenize) if metric == "bleu" else CHRF(lowercase=lowercase)
     name = "BLEU" if metric == "bleu" else "chrF2"
-    systems = [("a", list(system_a)), ("b", list(system_b))]
     if test == "randomisation":
-        return _swapped(name, measure, [hypotheses for _, hypotheses in systems], lists, samples)
+        return _swapped(name, measure, (list(system_a), list(system_b)), lists, samples)
     signatures, scores = PairedTest(
-        systems, {name: measure}, lists, test_type="bs", n_samples=samples or 0
+        [("a", list(system_a)), ("b", list(system_b))],
+        {name: measure},
+        lists,
+        test_type="bs",
+        n_samples=samples or 0,
     )()
     signature = str(signatures[name])
     one, other = (result for result in scores[name] if isinstance(result, Result))
     assert other.p_value is not None
     # The test counts differences larger than the one seen, and so calls "no difference" rare.
     p_value = float(other.p_value) if one.score != other.score else 1.0
-    metrics = (_as_metric(name, result, signature) for result in (one, other))
-    return Comparison(*metrics, p_value=p_value, test=test)
+    before, after = (_as_metric(name, result, signature) for result in (one, other))
+    return Comparison(before, after, p_value, test)
 
 
 def paired_counts(
@@ -152,8 +155,8 @@ def _swapped(
     signature = measure.get_signature()
     signature.update("seed", str(SEED))
     signature.update("ar", swaps)
-    metrics = (Metric(name, score, str(signature)) for score in scores)
-    return Comparison(*metrics, p_value=(as_large + 1) / (swaps + 1), test="randomisation")
+    before, after = (Metric(name, score, str(signature)) for score in scores)
+    return Comparison(before, after, (as_large + 1) / (swaps + 1), "randomisation")
 
 
 def _score(measure: BLEU | CHRF, statistics: NDArray[Any]) -> float:
