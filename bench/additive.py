@@ -30,8 +30,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.attention import Additive, Attention, Causal, Softmax
-from regard.attention.kernels import additive, blocked, explicit
+from regard.accelerate.attend import additive, blocked
+from regard.attention import Additive, Attention, Causal, Softmax, explicit
 from regard.attention.memory import Memory
 from regard.measure import Ratio, Seconds, Share, Table
 
@@ -270,7 +270,7 @@ def candidates() -> list[Candidate]:
 @contextmanager
 def using(name: str, blocks: dict[str, int | None]) -> Iterator[None]:
     """Launch with these blocks for a while."""
-    from regard.attention.kernels import additive_launch as launch
+    from regard.accelerate.triton import additive_launch as launch
 
     kept = getattr(launch, name)
     setattr(launch, name, replace(kept, **blocks))
@@ -331,7 +331,7 @@ def host(work: Work) -> list[str]:
 
 def tune(keep: Callable[[str, Any], None], floor: float | None) -> None:
     """Try blocks and warps for the fused programs, and go on with the fastest, which is printed."""
-    from regard.attention.kernels import additive_launch as launch
+    from regard.accelerate.triton import additive_launch as launch
 
     began = time.perf_counter()
     warm_all(40.0)

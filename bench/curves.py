@@ -24,6 +24,7 @@ import torch
 from additive import milliseconds, peak
 from parts.chart import Curve, crossings, draw
 
+from regard.accelerate.attend import flex
 from regard.attention import (
     Additive,
     Attention,
@@ -36,7 +37,6 @@ from regard.attention import (
     Strided,
     Window,
 )
-from regard.attention.kernels import flex
 from regard.measure import Seconds, Table
 
 HEADS, WIDTH = 8, 64

@@ -24,8 +24,11 @@ from typing import Any
 import torch
 
 from regard import decode
-from regard.decode import DecodeSettings, graph, search
-from regard.decode.graph.weights import packs
+from regard.accelerate import cuda_graph
+from regard.accelerate.cuda_graph.decoder_weights import packs
+from regard.accelerate.plain import is_plain, written
+from regard.accelerate.stack import straight
+from regard.decode import DecodeSettings, search
 from regard.measure import Seconds, timed
 from regard.models import (
     Model,
@@ -34,9 +37,7 @@ from regard.models import (
     TransformerReaderSettings,
     TransformerSettings,
     build,
-    straight,
 )
-from regard.models.joined import is_plain, written
 
 WIDTH, HEADS, LAYERS, INNER, VOCABULARY = 512, 8, 6, 2048, 32768
 SOURCE, STEPS = 32, 64
@@ -181,7 +182,7 @@ def rewind(session: Any) -> None:
 
 
 def _session(model: Model, batch: int, slots: int) -> Any:
-    sessions = graph.engine._engines[model.decoder].sessions
+    sessions = cuda_graph.recorded_search._engines[model.decoder].sessions
     return next(
         session
         for shape, session in reversed(sessions.items())
@@ -334,7 +335,7 @@ def trained(figures: dict[str, Any], options: argparse.Namespace, beam: int) -> 
 
     lines = options.data.read_text(encoding="utf-8").splitlines()
     predictor = regard.load(options.run, device="cuda", precision="bfloat16", batch_tokens=16384)
-    takes, answers = graph.takes, {}
+    takes, answers = cuda_graph.takes, {}
     for name in ("graph", "generic"):
         decode.graph.takes = takes if name == "graph" else lambda *_: False
         start = time.perf_counter()

@@ -21,11 +21,16 @@ from types import ModuleType
 
 import torch
 
+from regard.accelerate.triton import (
+    feedforward_kernels,
+    loss_kernels,
+    norm_kernels,
+    segments,
+    segments_launch,
+    sums_kernels,
+)
 from regard.attention import Segments
-from regard.attention.kernels import segments, segments_launch, sums_triton
-from regard.layers import feedforward_triton, norm_triton
 from regard.measure import copy_rate
-from regard.tasks import loss_triton
 
 PLACES, LENGTH, SYMBOLS, CHUNK = 32_768, 64, 32_768, 4096
 Work = Callable[[], object]
@@ -57,33 +62,33 @@ def norms(width: int) -> Iterator[Part]:
     states, change, pull, beside = (draw(PLACES, width) for _ in range(4))
     weight, bias = torch.ones(width, device="cuda"), torch.zeros(width, device="cuda")
     seed, size = torch.tensor([12_345], device="cuda"), 2 * states.numel()
-    _, _, mean, scale = norm_triton.forward(states, None, weight, bias, None, 1e-5, 0.0)
+    _, _, mean, scale = norm_kernels.forward(states, None, weight, bias, None, 1e-5, 0.0)
     given = mean, scale, weight
     plain, drops = (None, 0.0), (seed, 0.1)
     yield (
         "norm",
         2 * size,
-        lambda: norm_triton.forward(states, None, weight, bias, None, 1e-5, 0.0),
+        lambda: norm_kernels.forward(states, None, weight, bias, None, 1e-5, 0.0),
     )
     yield (
         "norm back",
         3 * size,
-        lambda: norm_triton.backward(pull, None, states, *given, *plain, False),
+        lambda: norm_kernels.backward(pull, None, states, *given, *plain, False),
     )
     yield (
         "sum, dropout, norm",
         4 * size,
-        lambda: norm_triton.forward(states, change, weight, bias, seed, 1e-5, 0.1),
+        lambda: norm_kernels.forward(states, change, weight, bias, seed, 1e-5, 0.1),
     )
     yield (
         "sum, dropout, norm back",
         5 * size,
-        lambda: norm_triton.backward(pull, beside, states, *given, *drops, False),
+        lambda: norm_kernels.backward(pull, beside, states, *given, *drops, False),
     )
     yield (
         "sum, dropout, norm back, with debt",
         5 * size,
-        lambda: norm_triton.backward(pull, beside, states, *given, *drops, True),
+        lambda: norm_kernels.backward(pull, beside, states, *given, *drops, True),
     )
 
 
@@ -92,24 +97,24 @@ def bends(width: int) -> Iterator[Part]:
     states, weight = draw(PLACES, width), draw(width, inner)
     pull, inside = draw(PLACES, inner), draw(PLACES, inner).relu()
     apart = 2 * states.numel() + 4 * size
-    yield "bend back", 3 * size, lambda: feedforward_triton.bent(pull, inside)
+    yield "bend back", 3 * size, lambda: feedforward_kernels.bent(pull, inside)
     yield (
         "product, then bend back",
         apart,
-        lambda: feedforward_triton.bent(states @ weight, inside),
+        lambda: feedforward_kernels.bent(states @ weight, inside),
     )
-    if feedforward_triton.takes(states, inside):
+    if feedforward_kernels.takes(states, inside):
         together = 2 * states.numel() + 2 * size
         yield (
             "product that bends back",
             together,
-            lambda: feedforward_triton.product(states, weight, inside),
+            lambda: feedforward_kernels.product(states, weight, inside),
         )
 
 
 def sums(width: int) -> Iterator[Part]:
     parts = torch.randn(3, 528, width, device="cuda")
-    yield "rows added up", 4 * parts.numel(), lambda: sums_triton.add_up(parts)
+    yield "rows added up", 4 * parts.numel(), lambda: sums_kernels.add_up(parts)
     yield "rows added up by torch", 4 * parts.numel(), lambda: parts.sum(1)
 
 
@@ -146,7 +151,7 @@ def losses(_width: int = 0) -> Iterator[Part]:
     yield (
         f"loss, {CHUNK:,} rows",
         2 * 2 * logits.numel(),
-        lambda: loss_triton.turn(logits, targets, SYMBOLS, 0.1, -100),
+        lambda: loss_kernels.turn(logits, targets, SYMBOLS, 0.1, -100),
     )
 
 

@@ -20,7 +20,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.attention import Attention, Memory, kernels, watch
+from regard.accelerate import attend as kernels
+from regard.attention import Attention, Memory, watch
 from regard.measure import Seconds, Table, timed
 from regard.models import ModelSettings, Sizes, TagSettings, TransformerSettings, build
 

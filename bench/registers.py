@@ -22,7 +22,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from regard.attention.kernels import segments_launch, segments_triton
+from regard.accelerate.triton import segments_kernels, segments_launch
 from regard.measure import Bytes, Table
 
 HOPPER = GPUTarget("cuda", 90, 32)
@@ -88,7 +88,7 @@ def main() -> None:
     query = torch.empty(1, 1, 1, given.width, dtype=torch.bfloat16, device="meta")
     rows = []
     for long, causal, back in product((False, True), repeat=3):
-        kernel = segments_triton.backward if back else segments_triton.forward
+        kernel = segments_kernels.backward if back else segments_kernels.forward
         options = segments_launch.options(query, 256 if long else 64, causal, back) | (
             {"BIAS": True} if back else {}
         )

@@ -35,6 +35,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from regard.accelerate.cuda_graph.training_step import OFTEN, REHEARSALS, Recordings, recorder_for
 from regard.data.batches import BatchRows
 from regard.measure import Bytes, Memory, Ratio, Seconds, Table, timed
 from regard.models import (
@@ -49,7 +50,6 @@ from regard.tasks import IGNORE, Batch, Translate
 from regard.text import Codec, TextSettings
 from regard.training.feed import Position, Turn
 from regard.training.progress import Learned
-from regard.training.record import OFTEN, REHEARSALS, Recordings, recorder_for
 from regard.training.step import Learner, Stepper
 from regard.training.update import apply
 from regard.training.world import World

@@ -31,6 +31,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from regard.accelerate.cuda_graph.training_step import Recordings, recorder_for
 from regard.data import store
 from regard.data.batches import BatchSettings
 from regard.measure import Bytes, Ratio, Seconds, Share, Table, matrix_rate, peak_memory
@@ -42,7 +43,6 @@ from regard.training.compiler import shorten_messages
 from regard.training.feed import Feed, Position
 from regard.training.optimise import set_rate
 from regard.training.progress import Learned
-from regard.training.record import Recordings, recorder_for
 from regard.training.step import Learner, Stepper
 from regard.training.update import apply
 from regard.training.world import World

@@ -34,9 +34,9 @@ def ours(name: str, folder: str) -> Decode:
     """This library: the plain model, or the lean one made from a file as a run has it."""
     import torch
 
+    from regard.accelerate.cpu import lean
     from regard.decode import DecodeSettings, search
     from regard.models import ModelSettings, Sizes, build
-    from regard.models.lean import lean
     from regard.run.load import outline
 
     side = {
@@ -82,7 +82,7 @@ def write(path: str) -> None:
     import torch
 
     from regard.models import ModelSettings, Sizes, build
-    from regard.models.narrow import narrowed
+    from regard.models.quantize import narrowed
     from regard.run import weights
 
     side = {

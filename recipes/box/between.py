@@ -15,7 +15,7 @@ import torch
 
 from regard.answer.predictor import Predictor
 from regard.answer.test_set import Exam
-from regard.models.narrow import narrowed, widened
+from regard.models.quantize import narrowed, widened
 from regard.tasks.groups import groups
 
 TOKENS = 2048  # of a batch

@@ -6,8 +6,8 @@ import weakref
 import pytest
 
 from regard import box
+from regard.accelerate.cpu import multiplies_whole
 from regard.answer.predictor import Predictor
-from regard.models.lean import multiplies_whole
 from regard.run import archive, load
 from regard.run.folder import Run
 from tests.box import standin

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.attention import Additive, Alibi, Attention, Softmax, kernels, make_normaliser
-from regard.attention.kernels import blocked, explicit
+from regard.accelerate import attend as kernels
+from regard.accelerate.attend import blocked
+from regard.attention import Additive, Alibi, Attention, Softmax, explicit, make_normaliser
 
 exact = {"atol": 1e-12, "rtol": 1e-10}
 

@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from regard.accelerate import attend as kernels
+from regard.accelerate.attend.additive import ENDLESS, Band
 from regard.attention import (
     Additive,
     Alibi,
@@ -16,9 +18,7 @@ from regard.attention import (
     Padding,
     Softmax,
     Window,
-    kernels,
 )
-from regard.attention.kernels.additive import ENDLESS, Band
 
 QUERIES, KEYS, NEURONS = 211, 223, 64
 

@@ -10,8 +10,9 @@ from importlib.util import find_spec
 import pytest
 import torch
 
-from regard.attention import Additive, Attention, Causal, Padding, Softmax, Window, kernels, watch
-from regard.attention.kernels import additive, explicit
+from regard.accelerate import attend as kernels
+from regard.accelerate.attend import additive
+from regard.attention import Additive, Attention, Causal, Padding, Softmax, Window, explicit, watch
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") is not None
@@ -141,7 +142,7 @@ def test_a_cache_is_read_from_its_position(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_chunks_change_nothing(monkeypatch, name):
-    from regard.attention.kernels import additive_launch
+    from regard.accelerate.triton import additive_launch
 
     monkeypatch.setattr(additive_launch, "SCRATCH", 1)
     torch.manual_seed(7)

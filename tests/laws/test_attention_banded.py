@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.attention import Causal, Padding, Window, kernels
-from regard.attention.kernels import banded
+from regard.accelerate import attend as kernels
+from regard.accelerate.attend import banded
+from regard.attention import Causal, Padding, Window
 
 exact = {"atol": 1e-12, "rtol": 1e-10}
 LENGTH = 19

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from regard.accelerate.attend import columns
 from regard.attention import (
     Alibi,
     Attention,
@@ -14,7 +15,6 @@ from regard.attention import (
     Strided,
     Window,
 )
-from regard.attention.kernels import columns
 
 pytestmark = [
     pytest.mark.slow,

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn.attention import flex_attention
 
+from regard.accelerate.attend import flex, fused, linear
 from regard.attention import (
     Alibi,
     Causal,
@@ -16,10 +17,10 @@ from regard.attention import (
     Proportional,
     Strided,
     Window,
+    explicit,
     make_score,
 )
 from regard.attention.attention import Attention
-from regard.attention.kernels import explicit, flex, fused, linear
 from regard.attention.score import DotScore
 
 DOT_SCORES = [

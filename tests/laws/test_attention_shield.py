@@ -7,6 +7,8 @@ attention over a memory whose harmful keys and values are ordinary numbers.
 import pytest
 import torch
 
+from regard.accelerate import attend as kernels
+from regard.accelerate.attend import banded, blocked, strided
 from regard.attention import (
     NORMALISERS,
     SCORES,
@@ -20,13 +22,11 @@ from regard.attention import (
     Window,
     align,
     attend,
-    kernels,
     make_normaliser,
     make_score,
     shield,
     watch,
 )
-from regard.attention.kernels import banded, blocked, strided
 
 SIZE, WIDTH = 13, 5
 MASKS = {

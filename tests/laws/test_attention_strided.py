@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch.nn.attention import flex_attention
 
-from regard.attention import Causal, Padding, Strided, Window, kernels
-from regard.attention.kernels import columns, strided
+from regard.accelerate import attend as kernels
+from regard.accelerate.attend import columns, strided
+from regard.attention import Causal, Padding, Strided, Window
 
 exact = {"atol": 1e-12, "rtol": 1e-10}
 LENGTHS = (1, 2, 7, 17, 19)

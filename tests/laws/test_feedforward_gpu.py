@@ -9,7 +9,8 @@ from importlib.util import find_spec
 import pytest
 import torch
 
-from regard.layers import FeedForward, feedforward_op
+from regard.accelerate.triton import feedforward_op
+from regard.layers import FeedForward
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") is not None
@@ -30,7 +31,7 @@ def away(found, wanted):
 @pytest.mark.parametrize("dtype", list(CLOSE))
 @pytest.mark.parametrize("shape", [(1, 3), (37, 1031), (1009, 67)])
 def test_what_passes_and_its_sum(shape, dtype):
-    from regard.layers import feedforward_triton as programs
+    from regard.accelerate.triton import feedforward_kernels as programs
 
     torch.manual_seed(shape[0])
     gradient, found = (torch.randn(shape, device=DEVICE).to(dtype) for _ in range(2))
@@ -47,7 +48,7 @@ def test_what_passes_and_its_sum(shape, dtype):
 @pytest.mark.parametrize("shape", [(1, 8, 8), (131, 72, 264), (1031, 136, 520)])
 def test_a_product_that_bends_last(shape, dtype):
     """The interpreter has no product of bfloat16."""
-    from regard.layers import feedforward_triton as programs
+    from regard.accelerate.triton import feedforward_kernels as programs
 
     torch.manual_seed(shape[0])
     rows, width, inner = shape

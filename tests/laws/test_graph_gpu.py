@@ -3,18 +3,19 @@
 import pytest
 import torch
 
-from regard.decode import DecodeSettings, beam, graph, search
-from regard.decode.graph import engine
-from regard.decode.graph.plain import Plain, Stream
-from regard.decode.graph.state import Shape, State
-from regard.decode.graph.weights import pack
+from regard.accelerate import cuda_graph
+from regard.accelerate.cuda_graph import recorded_search
+from regard.accelerate.cuda_graph.decoder_weights import pack
+from regard.accelerate.cuda_graph.operations import Plain, Stream
+from regard.accelerate.cuda_graph.search_state import Shape, State
+from regard.accelerate.stack import straight
+from regard.decode import DecodeSettings, beam, search
 from regard.models import (
     ModelSettings,
     Sizes,
     TransformerReaderSettings,
     TransformerSettings,
     build,
-    straight,
 )
 from tests.laws.test_search_graph import drawn, same
 
@@ -32,7 +33,7 @@ def test_it_finds_what_the_beam_finds(seed):
     model = model.cuda()
     with torch.inference_mode():
         encoded = model.encode(source.cuda(), lengths.cuda())
-        assert graph.takes(model.decoder, encoded, settings, None)
+        assert cuda_graph.takes(model.decoder, encoded, settings, None)
         expected = beam(model.decoder, encoded, settings)[0]
         for _ in range(2):  # the second time the step is recorded from the start
             same(expected, search(model.decoder, encoded, settings))
@@ -40,8 +41,8 @@ def test_it_finds_what_the_beam_finds(seed):
 
 @pytest.mark.parametrize("seed", range(100, 104))
 def test_it_grows_past_its_first_room_and_leaves_finished_rows_behind(seed, monkeypatch):
-    monkeypatch.setattr(engine, "POSITIONS", 2)
-    monkeypatch.setattr(engine, "CROWD", 0)
+    monkeypatch.setattr(recorded_search, "POSITIONS", 2)
+    monkeypatch.setattr(recorded_search, "CROWD", 0)
     model, source, lengths, settings = drawn(seed, longest=40)
     model = model.cuda()
     with torch.inference_mode():
@@ -119,7 +120,6 @@ def close(found, expected, tolerance):
 @pytest.mark.parametrize("kind", ["Narrow", "Wide"])
 @torch.inference_mode()
 def test_each_kernel_equals_its_formula(kind, slots, norm, dtype, tolerance):
-    from regard.decode.graph import launch
 
     weights = pack(base(norm).decoder, dtype)
     state = filled(weights, slots, rows=1 if kind == "Narrow" else 13)
@@ -158,7 +158,7 @@ def test_each_kernel_equals_its_formula(kind, slots, norm, dtype, tolerance):
 @pytest.mark.parametrize("vocabulary", [7, 257, 32768])
 @torch.inference_mode()
 def test_choosing_equals_its_formula_ties_included(vocabulary, slots, dtype):
-    from regard.decode.graph.launch import Wide
+    from regard.accelerate.triton.decode_launch import Wide
 
     weights = pack(base("pre", vocabulary).decoder, dtype)
     state, other = filled(weights, slots), filled(weights, slots)

@@ -24,8 +24,8 @@ LEARN = """
 import numpy as np
 import torch
 from regard.attention import Room
-from regard.attention.kernels import segments
-from regard.layers import feedforward_op, norm_op
+from regard.accelerate.triton import segments
+from regard.accelerate.triton import feedforward_op, norm_op
 from regard.models import ModelSettings, build
 from regard.tasks import Translate
 from regard.text import Codec, TextSettings

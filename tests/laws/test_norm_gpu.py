@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
+from regard.accelerate.triton import norm_op
 from regard.attention import Attention, Causal, Heads, ScaledDot, Softmax
 from regard.layers import (
     DecoderBlock,
@@ -20,7 +21,6 @@ from regard.layers import (
     Residual,
     Unclosed,
     close_last,
-    norm_op,
 )
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -96,7 +96,7 @@ def test_the_norm_behind_a_sum(shape, dtype, dropout):
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 211, 67), (2, 1031, 8), (300, 96)])
 def test_rows_added_up(shape):
-    from regard.attention.kernels.sums_triton import add_up
+    from regard.accelerate.triton.sums_kernels import add_up
 
     parts = torch.randn(shape, device=DEVICE)
     assert away(add_up(parts), parts.double().sum(-2)) < 1e-5

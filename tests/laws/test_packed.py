@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
+from regard.accelerate.triton import segments
 from regard.attention import (
     NORMALISERS,
     Attention,
@@ -21,8 +22,7 @@ from regard.attention import (
     make_normaliser,
     make_score,
 )
-from regard.attention.kernels import segments
-from regard.attention.shares import TILE, shared_out
+from regard.attention.tiling import TILE, shared_out
 from regard.data.batches import BatchSettings
 from regard.data.packing import PackedPlan
 from regard.models import ModelSettings, build

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from regard.accelerate.triton import segments
 from regard.attention import (
     Attention,
     Causal,
@@ -22,7 +23,6 @@ from regard.attention import (
     Segments,
     Softmax,
 )
-from regard.attention.kernels import segments
 from regard.tasks.loss import summed_loss, summed_loss_of
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -138,9 +138,9 @@ def test_loss_by_chunks(monkeypatch, dtype, bias):
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("symbols", [1031, 1024], ids=["some columns empty", "all full"])
 def test_a_row_of_logits_turns_into_its_gradient(monkeypatch, block, smoothing, symbols):
-    from regard.tasks import loss_triton
+    from regard.accelerate.triton import loss_kernels
 
-    monkeypatch.setattr(loss_triton, "BLOCK", block)
+    monkeypatch.setattr(loss_kernels, "BLOCK", block)
     torch.manual_seed(1)
     targets = torch.tensor([5, -100, symbols - 1, 0], device=DEVICE)
     logits = 5 * torch.randn(4, -(-symbols // 64) * 64, device=DEVICE)
@@ -149,7 +149,7 @@ def test_a_row_of_logits_turns_into_its_gradient(monkeypatch, block, smoothing, 
     wide = logits[:, :symbols].double().requires_grad_()
     expected = summed_loss(wide[[0, 2, 3]], targets[[0, 2, 3]], smoothing)
     (wanted,) = torch.autograd.grad(expected, wide)
-    losses = loss_triton.turn(logits, targets, symbols, smoothing, -100)
+    losses = loss_kernels.turn(logits, targets, symbols, smoothing, -100)
     assert losses[1] == 0
     assert_close(float(losses.sum()), float(expected.detach()), rtol=1e-5, atol=0)
     assert_close(logits[:, :symbols].double(), wanted, rtol=1e-4, atol=1e-6)

@@ -5,9 +5,10 @@ import random
 import pytest
 import torch
 
+from regard.accelerate import cuda_graph
+from regard.accelerate.cuda_graph.decoder_weights import packs
 from regard.attention import watch
-from regard.decode import DecodeSettings, beam, graph, greedy, search
-from regard.decode.graph.weights import packs
+from regard.decode import DecodeSettings, beam, greedy, search
 from regard.models import (
     ModelSettings,
     Sizes,
@@ -72,20 +73,20 @@ def test_it_finds_what_the_beam_finds(seed, dtype):
         encoded = model.encode(source, lengths)
         same(
             beam(model.decoder, encoded, settings)[0],
-            graph.search(model.decoder, encoded, settings),
+            cuda_graph.search(model.decoder, encoded, settings),
         )
 
 
 @pytest.mark.parametrize("seed", range(100, 104))
 def test_it_grows_past_its_first_room_and_leaves_finished_rows_behind(seed, monkeypatch):
-    monkeypatch.setattr(graph.engine, "POSITIONS", 2)
-    monkeypatch.setattr(graph.engine, "CROWD", 0)
+    monkeypatch.setattr(cuda_graph.recorded_search, "POSITIONS", 2)
+    monkeypatch.setattr(cuda_graph.recorded_search, "CROWD", 0)
     model, source, lengths, settings = drawn(seed, longest=40)
     with torch.inference_mode():
         encoded = model.encode(source, lengths)
         same(
             beam(model.decoder, encoded, settings)[0],
-            graph.search(model.decoder, encoded, settings),
+            cuda_graph.search(model.decoder, encoded, settings),
         )
 
 
@@ -96,7 +97,7 @@ def test_it_follows_the_weights_as_they_change():
             encoded = model.encode(source, lengths)
             same(
                 beam(model.decoder, encoded, settings)[0],
-                graph.search(model.decoder, encoded, settings),
+                cuda_graph.search(model.decoder, encoded, settings),
             )
         with torch.no_grad():
             for parameter in model.parameters():
@@ -109,7 +110,7 @@ def test_where_numbers_were_not_there_is_no_output():
         model.decoder.output.weight[4] = torch.nan
         encoded = model.encode(source.clamp(max=3), lengths)
         assert (
-            graph.search(model.decoder, encoded, settings)
+            cuda_graph.search(model.decoder, encoded, settings)
             == (beam(model.decoder, encoded, settings)[0])
         )
 
@@ -137,6 +138,6 @@ def test_who_looks_gets_the_generic_search():
 def test_on_a_cpu_the_generic_search_runs():
     model, source, lengths, settings = drawn(11)
     encoded = model.encode(source, lengths)
-    assert not graph.takes(model.decoder, encoded, settings, None)
+    assert not cuda_graph.takes(model.decoder, encoded, settings, None)
     plain = settings.model_copy(update={"beam": 1, "top_beams": 1})
     assert search(model.decoder, encoded, plain) == greedy(model.decoder, encoded, plain)

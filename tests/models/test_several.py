@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from regard.accelerate.cpu import lean
 from regard.models import ModelSettings, Padded, Sizes, SourceSize, build
-from regard.models.lean import lean
 
 BLOCKS = {
     "kind": "transformer",

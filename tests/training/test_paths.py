@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from regard.attention import kernels
-from regard.attention.kernels import banded, blocked, explicit, fused, strided
+from regard.accelerate import attend as kernels
+from regard.accelerate.attend import banded, blocked, fused, strided
+from regard.attention import explicit
 from regard.data.batches import BatchSettings
 from regard.models import ModelSettings, TransformerReaderSettings, TransformerSettings
 from tests.training.kit import BLOCKS, Ears, tiny, trained

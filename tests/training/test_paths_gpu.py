@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from regard.attention import kernels
-from regard.attention.kernels import explicit, segments
+from regard.accelerate import attend as kernels
+from regard.accelerate.triton import feedforward_op, norm_op, segments
+from regard.attention import explicit
 from regard.data.batches import BatchSettings
-from regard.layers import feedforward_op, norm_op
 from regard.models import ModelSettings, TransformerReaderSettings, TransformerSettings
 from regard.training import train
 from tests.training.kit import Ears, changed, tiny, write_corpus
@@ -37,7 +37,7 @@ def test_the_fast_way_learns_as_the_formula_does(tmp_path, monkeypatch):
 
     The curves of the two ways are nearer to each other than those of two seeds.
     """
-    from regard.attention.kernels import segments_launch  # which wants Triton
+    from regard.accelerate.triton import segments_launch  # which wants Triton
 
     settings = tiny(tmp_path, "transformer", steps=STEPS, log_every=1, rate=2e-3, warmup=40)
     settings = settings.model_copy(

@@ -97,7 +97,7 @@ def test_the_kernels_agree():
 
 
 def test_a_wrong_kernel_is_found(monkeypatch):
-    from regard.attention.kernels import fused
+    from regard.accelerate.attend import fused
 
     attend = fused.attend
     monkeypatch.setattr(fused, "attend", lambda *inputs: attend(*inputs) * 1.01)

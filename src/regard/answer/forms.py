@@ -13,10 +13,10 @@ from typing import Literal, final, get_args
 
 import torch
 
+from regard.accelerate.cpu import LeanWeights, lean, multiplies_whole
 from regard.attention import Attention, Heads
 from regard.errors import UsageError
 from regard.models import Model
-from regard.models.lean import LeanWeights, lean, multiplies_whole
 from regard.run import weights
 from regard.run.folder import Run
 from regard.run.load import outline

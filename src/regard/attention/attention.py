@@ -12,7 +12,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.attention import kernels, shield
+from regard.accelerate import attend as kernels
+from regard.attention import shield
 from regard.attention.mask import Mask, as_mask
 from regard.attention.memory import Memory, without_void
 from regard.attention.normalise import Normaliser

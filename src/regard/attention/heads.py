@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.accelerate.attend import packed
 from regard.attention.attention import Attention
-from regard.attention.kernels import packed
 from regard.attention.mask import Mask
 from regard.attention.memory import Memory
 from regard.attention.position import Added, Rotary

@@ -16,7 +16,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from regard.attention.mask import Mask
-from regard.attention.shares import Lengths, Shares, shared_out
+from regard.attention.tiling import Lengths, Shares, shared_out
 
 
 @final

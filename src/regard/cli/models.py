@@ -78,7 +78,7 @@ def pack(
     """
     output.speak_json(as_json)
     from regard.errors import UsageError, nearest
-    from regard.models.narrow import Weights
+    from regard.models.quantize import Weights
     from regard.run.pack import pack as packed
 
     known = ("float16", "float32", "int8")

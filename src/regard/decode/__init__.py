@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from regard.decode import graph
+from regard.accelerate import cuda_graph
 from regard.decode.beam import beam
 from regard.decode.hypothesis import BeamTree, Expansion, Hypothesis
 from regard.decode.prefix import Prefix
@@ -67,8 +67,8 @@ def _search(
 ) -> list[list[Hypothesis]]:
     if settings.sample:
         return sample(decoder, encoded, settings, prefix, streams)
-    if graph.takes(decoder, encoded, settings, prefix):
-        return graph.search(decoder, encoded, settings)
+    if cuda_graph.takes(decoder, encoded, settings, prefix):
+        return cuda_graph.search(decoder, encoded, settings)
     if settings.beam == 1:
         return greedy(decoder, encoded, settings, prefix)
     return beam(decoder, encoded, settings, prefix)[0]

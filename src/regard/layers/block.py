@@ -11,7 +11,7 @@ from regard.attention import Heads, Mask, Memory
 from regard.layers.feedforward import FeedForward
 from regard.layers.norm import Residual, Unclosed, close_last, open_next
 from regard.layers.several import Memories, SeveralHeads
-from regard.layers.spread import is_in_pieces
+from regard.layers.stack import is_sharded
 
 States = Float[Tensor, "batch length width"]
 
@@ -96,7 +96,7 @@ class DecoderBlock(nn.Module):
             states, opened = residual.pass_on(states, found, self.cross_residual, debt)
             residual = self.cross_residual
             # Heads that lie in pieces are whole only while they are called.
-            apart = is_in_pieces(self.cross)
+            apart = is_sharded(self.cross)
             debt = None if apart else residual.debt(states, self.cross.output)
             found = self.cross(opened, source, late=debt is not None)
         states, opened = residual.pass_on(states, found, self.feedforward_residual, debt)

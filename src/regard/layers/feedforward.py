@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.accelerate.triton import feedforward_op
 from regard.attention import mapped
-from regard.layers import feedforward_op
 from regard.settings.names import Activation
 
 States = Float[Tensor, "... width"]

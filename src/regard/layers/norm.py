@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.layers import norm_op
+from regard.accelerate.triton import norm_op
 from regard.settings.names import NormForm, NormOrder
 
 States = Float[Tensor, "... width"]

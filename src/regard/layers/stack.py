@@ -1,7 +1,8 @@
-"""A list of modules of one type, so that a type checker knows what comes out of it."""
+"""A list of modules of one type, and whether a module is sharded over several machines."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar, cast, final
 
@@ -19,3 +20,13 @@ class Stack(nn.ModuleList, Generic[M]):
 
     def __iter__(self) -> Iterator[M]:
         return cast("Iterator[M]", super().__iter__())
+
+
+def is_sharded(module: nn.Module) -> bool:
+    """Whether this is an FSDP module, which is whole only while it is called.
+
+    Its weights do not tell: between two calls they may be whole, and out of date.
+    """
+    # Who never loaded that large part of torch has none.
+    sharding = sys.modules.get("torch.distributed.fsdp")
+    return sharding is not None and isinstance(module, sharding.FSDPModule)

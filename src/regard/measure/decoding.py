@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
+from regard.accelerate.cpu import lean, multiplies_whole
 from regard.decode import DecodeSettings, search
 from regard.measure.clock import Timing, Work, timed
 from regard.measure.peer import TorchTransformer
 from regard.measure.scene import Scene
 from regard.measure.table import Cell, Ratio, Seconds, Table
 from regard.models import Model
-from regard.models.lean import lean, multiplies_whole
 
 SOURCE = 24
 OURS, INT8 = "regard", "regard, int8"

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.accelerate.stack import straight
 from regard.attention import Mask, Packed, Padding, Segments
 from regard.layers import (
     Embedded,
@@ -25,8 +26,7 @@ from regard.layers import (
     close_last,
     narrowed,
 )
-from regard.layers.spread import is_in_pieces
-from regard.models import straight
+from regard.layers.stack import is_sharded
 
 
 @final
@@ -147,7 +147,7 @@ class TransformerEncoder(Encoder):
         mask = real if self.mask is None else self.mask & real
         flow = Unclosed(states)
         for block in self.blocks:
-            whole = not is_in_pieces(block)
+            whole = not is_sharded(block)
             flow = block.follow(flow, mask) if whole else Unclosed(block(flow.states, mask))
         return close_last(flow, self.norm)
 

@@ -20,7 +20,7 @@ from regard.layers import (
     close_last,
     narrowed,
 )
-from regard.layers.spread import is_in_pieces
+from regard.layers.stack import is_sharded
 from regard.models.decoder import Inputs, TokenDecoder
 from regard.models.encoder import Encoded
 
@@ -96,7 +96,7 @@ class TransformerDecoder(TokenDecoder[TransformerState]):
     ) -> Tensor:
         flow = Unclosed(narrowed(states))
         for block, source in zip(self.blocks, sources, strict=True):
-            if is_in_pieces(block):
+            if is_sharded(block):
                 flow = Unclosed(block(flow.states, mask, source))
             else:
                 flow = block.follow(flow, mask, source)
@@ -112,6 +112,6 @@ class TransformerDecoder(TokenDecoder[TransformerState]):
         cross = [block.cross for block in self.blocks if block.cross is not None]
         if not cross:
             return (None,) * len(self.blocks)
-        if is_in_pieces(cross[0]):
+        if is_sharded(cross[0]):
             return tuple(heads.remember(encoded.states, mask) for heads in cross)
         return remember_all(cross, encoded.states, mask)

@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from regard.config import Settings
 from regard.errors import MemoryLimitError, ModelFileError, UsageError
 from regard.models import Model, ModelSettings, Sizes, build, count_parameters
-from regard.models.narrow import SCALE, widened
+from regard.models.quantize import SCALE, widened
 from regard.run import files, weights
 from regard.run.device import free_memory, is_out_of_memory
 from regard.run.find import read_bounded

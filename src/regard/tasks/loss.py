@@ -146,9 +146,9 @@ def _turn(
 ) -> Float[Tensor, " rows"]:
     """Losses of some rows, whose logits become, where they lie, the gradient by them."""
     if logits.is_cuda and logits.dtype != torch.float64 and find_spec("triton") is not None:
-        from regard.tasks import loss_triton
+        from regard.accelerate.triton import loss_kernels
 
-        return loss_triton.turn(logits, targets, symbols, smoothing, IGNORE)
+        return loss_kernels.turn(logits, targets, symbols, smoothing, IGNORE)
     wide = logits[:, :symbols].to(_wide(logits))
     judged = targets != IGNORE
     index = targets.masked_fill(~judged, 0).long().unsqueeze(1)

@@ -19,7 +19,7 @@ from regard.data.example import Example, TaskName
 from regard.decode import DecodeSettings
 from regard.errors import DataError
 from regard.evaluate import Metric
-from regard.layers.spread import is_in_pieces
+from regard.layers.stack import is_sharded
 from regard.models import Model, Sizes, TokenDecoder
 from regard.tasks.batch import IGNORE, Batch
 from regard.tasks.loss import disagreement, summed_loss, summed_loss_of
@@ -119,7 +119,7 @@ class Task(ABC):
     def loss(self, model: Model, batch: Batch, smoothing: float = 0.0) -> Float[Tensor, ""]:
         """Cross-entropy, summed over the targets that count (L71)."""
         reader = model.reader
-        whole = not is_in_pieces(model)
+        whole = not is_sharded(model)
         if isinstance(reader, TokenDecoder) and batch.inputs is not None and whole:
             states = model.hidden(batch.sources, None, batch.inputs, batch.packing)
             return summed_loss_of(states, reader.output, batch.targets, smoothing)

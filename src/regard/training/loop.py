@@ -15,10 +15,11 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from regard.accelerate.cuda_graph import training_step
 from regard.models import count_parameters
 from regard.run.folder import Run
 from regard.signals import Stop, Stopped
-from regard.training import record, shard, update
+from regard.training import shard, update
 from regard.training.card import write_card
 from regard.training.compiler import compiled
 from regard.training.events import Listener, Outcome
@@ -52,14 +53,16 @@ class Trainer:
         if self.settings.distribute == "fsdp" and world.size > 1:
             shard.fully(self.model, world)
         self.learned = Learned(self.model, self.settings)
-        recorder = record.recorder_for(self.settings, world, self.learned)
+        recorder = training_step.recorder_for(self.settings, world, self.learned)
         if self.settings.compile:
             shapes = len(self.feed.plan.shapes)
             learner = compiled(learner, self.model, shapes, recorded=recorder is not None)
         if self.settings.distribute == "ddp" and world.size > 1:
             learner = DistributedDataParallel(learner)
         self.stepper = Stepper(learner, self.settings, seed, world, self.feed.make)
-        self.recordings = record.Recordings(self.stepper, self.learned, recorder, listener.noted)
+        self.recordings = training_step.Recordings(
+            self.stepper, self.learned, recorder, listener.noted
+        )
         self.guard = Guard(run.folder, writes=world.is_first)
         self.meter = Meter()
         self.progress = Progress()

@@ -1,0 +1,232 @@
+"""From a model, or from its outline and its tensors, to the lean form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, final
+
+import torch
+from torch import Tensor, nn
+
+from regard.accelerate.cpu.cpu_block import Feed, Norm, Reading, Residual
+from regard.accelerate.cpu.cpu_decoder import LeanBlock, LeanDecoder
+from regard.accelerate.cpu.cpu_encoder import LeanEncoder, Table
+from regard.accelerate.cpu.kv_cache import give_back
+from regard.accelerate.cpu.product import Product, product
+from regard.accelerate.plain import is_plain_heads
+from regard.attention import Added, Heads, Learned, Sinusoidal
+from regard.layers import DecoderBlock, Embedding, EncoderBlock, LayerNorm
+from regard.layers import FeedForward as PlainFeed
+from regard.layers import Residual as PlainResidual
+from regard.models.encoder import Encoder, TransformerEncoder
+from regard.models.model import Model, Reader
+from regard.models.quantize import SCALE, from_rows, to_rows, widened
+from regard.models.transformer_decoder import TransformerDecoder
+
+LeanWeights = Literal["float32", "int8"]
+
+
+def lean(
+    model: Model,
+    weights: LeanWeights = "float32",
+    state: dict[str, Tensor] | None = None,
+) -> Model | None:
+    """The model with every standard Transformer in it made lean; None if there is none.
+
+    `state` has the tensors by name, as floats or whole numbers with scales, and is emptied as they are
+    packed; then the model's own tensors are not looked at. Readers that are no Transformers stay as they are.
+    """
+    if model.sources:  # several sources are read as they are
+        return None
+    packing = _Packing(model.state_dict() if state is None else state, weights)
+    encoder, reader = model.encoder, model.reader
+    lean_encoder: Encoder | None = encoder
+    lean_reader: Reader = reader
+    if isinstance(encoder, TransformerEncoder) and is_standard(encoder):
+        lean_encoder = packing.encoder(encoder)
+    if isinstance(reader, TransformerDecoder) and is_standard(reader):
+        lean_reader = packing.decoder(reader)
+    if lean_encoder is encoder and lean_reader is reader:
+        return None
+    if state is not None:
+        if lean_reader is reader:
+            _fill(reader, "reader.", state)
+        if encoder is not None and lean_encoder is encoder:
+            _fill(encoder, "encoder.", state)
+        give_back()
+    return Model(lean_encoder, lean_reader).eval()
+
+
+def _fill(side: nn.Module, prefix: str, state: dict[str, Tensor]) -> None:
+    """A side that stays as it is gets its tensors; none of them need have had memory."""
+    own = {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)}
+    side.load_state_dict(widened(own), assign=True)
+
+
+def is_standard(side: TransformerEncoder | TransformerDecoder) -> bool:
+    """Dot products, softmax, full reach, positions at the input, norms with gain and shift."""
+    if (
+        not isinstance(side.embedding, Embedding)
+        or side.embedding.table.weight.dtype != torch.float32
+    ):
+        return False
+    if isinstance(side, TransformerEncoder):
+        whole = side.mask is None
+        heads = [block.attention for block in side.blocks]
+    else:
+        whole = len(side.mask.parts if hasattr(side.mask, "parts") else (side.mask,)) == 1
+        heads = [h for b in side.blocks for h in (b.attention, b.cross) if h is not None]
+    norms = [module for module in side.modules() if isinstance(module, LayerNorm)]
+    plain = all(norm.form == "standard" for norm in norms)
+    return whole and plain and bool(heads) and all(map(_is_open, heads))
+
+
+def _is_open(heads: Heads) -> bool:
+    return is_plain_heads(heads) and heads.gate is None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Packing:
+    """Tensors by their path in the model, and the form they shall take."""
+
+    state: dict[str, Tensor]
+    weights: LeanWeights
+
+    def taken(self, name: str) -> tuple[Tensor, Tensor | None]:
+        """A tensor and, if it is of whole numbers, its scales; nobody else keeps them."""
+        return self.state.pop(name).detach(), self.state.pop(name + SCALE, None)
+
+    def encoder(self, side: TransformerEncoder) -> LeanEncoder:
+        blocks = []
+        for number, block in enumerate(side.blocks):
+            path = f"encoder.blocks.{number}"
+            reading = self.reading(f"{path}.attention", block.attention, block.attention_residual)
+            blocks.append((reading, self.feed(path, block)))
+        norm = self.norm("encoder.norm", side.norm)
+        assert isinstance(side.embedding, Embedding)
+        table = self.table("encoder.embedding", side.embedding)
+        whole = self.weights == "int8"
+        return LeanEncoder(table, tuple(blocks), norm, side.width, whole=whole)
+
+    def decoder(self, side: TransformerDecoder) -> LeanDecoder:
+        blocks = []
+        for number, block in enumerate(side.blocks):
+            path = f"reader.blocks.{number}"
+            reading = self.reading(f"{path}.attention", block.attention, block.attention_residual)
+            source, cross = None, None
+            if block.cross is not None and block.cross_residual is not None:
+                source = self.product(f"{path}.cross.key", f"{path}.cross.value")
+                cross = self.reading(
+                    f"{path}.cross", block.cross, block.cross_residual, within=False
+                )
+            blocks.append(LeanBlock(reading, source, cross, self.feed(path, block)))
+        return LeanDecoder(
+            self.table("reader.embedding", side.embedding),
+            tuple(blocks),
+            self.norm("reader.norm", side.norm),
+            self.product("reader.output", few=True),
+            begin=side.begin,
+            end=side.end,
+            whole=self.weights == "int8",
+        )
+
+    def reading(
+        self, path: str, heads: Heads, residual: PlainResidual, *, within: bool = True
+    ) -> Reading:
+        """Queries are scaled here once, not at every step."""
+        parts = ("query", "key", "value") if within else ("query",)
+        few = path.startswith("reader")
+        return Reading(
+            self.residual(f"{path}_residual", residual),
+            self.product(
+                *(f"{path}.{part}" for part in parts),
+                first=heads.attention.score.scale(heads.key_width),  # type: ignore[operator]
+                few=few,
+            ),
+            self.product(f"{path}.output", few=few),
+            heads.num_heads,
+            heads.key_width,
+        )
+
+    def feed(self, path: str, block: EncoderBlock | DecoderBlock) -> Feed:
+        feed: PlainFeed = block.feedforward
+        few = path.startswith("reader")
+        return Feed(
+            self.residual(f"{path}.feedforward_residual", block.feedforward_residual),
+            self.product(f"{path}.feedforward.widen", few=few),
+            self.product(f"{path}.feedforward.narrow", few=few, bends=feed.activation == "relu"),
+            feed.activation,
+        )
+
+    def residual(self, path: str, residual: PlainResidual) -> Residual:
+        norm = self.norm(f"{path}.norm", residual.norm)
+        assert norm is not None
+        return Residual(norm, residual.order == "pre")
+
+    def norm(self, path: str, norm: LayerNorm | None) -> Norm | None:
+        if norm is None:
+            return None
+        return Norm(self.floats(f"{path}.weight"), self.floats(f"{path}.bias"), norm.eps)
+
+    def table(self, path: str, embedding: Embedding) -> Table:
+        name = f"{path}.table.weight"
+        rows, scale = self.taken(name)
+        if self.weights == "int8" and scale is None:
+            rows, scale = to_rows(rows)
+        elif self.weights == "float32" and scale is not None:
+            rows, scale = from_rows(rows, scale), None
+        position = self.position(f"{path}.position", embedding.position)
+        norm = self.norm(f"{path}.norm", embedding.norm)
+        return Table(rows, scale, embedding.scale, position, norm)
+
+    def position(self, path: str, position: Added | None) -> Added | None:
+        match position:
+            case Sinusoidal():
+                return Sinusoidal(position.width, position.base, position.layout)
+            case Learned():
+                weight = self.floats(f"{path}.weight")
+                learned = Learned(position.width, 1)
+                learned.weight = nn.Parameter(weight, requires_grad=False)
+                return learned
+            case _:
+                return None
+
+    def product(
+        self, *paths: str, first: float = 1.0, few: bool = False, bends: bool = False
+    ) -> Product:
+        """One product of several maps of the same input; the first one's result is scaled."""
+        taken = [self.taken(f"{path}.weight") for path in paths]
+        parts, scales = [part for part, _ in taken], [scale for _, scale in taken]
+        biases = [self.state.pop(f"{path}.bias", None) for path in paths]
+        bias = None
+        if biases[0] is not None:
+            bias = torch.cat([b.detach().float() for b in biases if b is not None])
+            bias[: len(parts[0])] *= first
+        del taken
+        weights, scale = self._joined(parts, scales, first)
+        return product(weights, scale, bias, self.weights, few=few, bends=bends)
+
+    def _joined(
+        self, parts: list[Tensor], scales: list[Tensor | None], first: float
+    ) -> tuple[Tensor, Tensor | None]:
+        if self.weights == "float32":
+            floats = [
+                part if scale is None else from_rows(part, scale)
+                for part, scale in zip(parts, scales, strict=True)
+            ]
+            if first != 1.0:
+                floats[0] = floats[0] * first
+            return (torch.cat(floats) if len(floats) > 1 else floats[0]), None
+        pairs = [
+            to_rows(part) if scale is None else (part, scale)
+            for part, scale in zip(parts, scales, strict=True)
+        ]
+        pairs[0] = (pairs[0][0], pairs[0][1] * first)
+        whole = torch.cat([w for w, _ in pairs]) if len(pairs) > 1 else pairs[0][0]
+        return whole, torch.cat([scale for _, scale in pairs])
+
+    def floats(self, name: str) -> Tensor:
+        """A vector, or a small table, as floats."""
+        tensor, scale = self.taken(name)
+        return tensor.float() if scale is None else from_rows(tensor, scale)

@@ -1,0 +1,130 @@
+"""Keys and values of one layer: as floats, or as whole numbers with one scale for each entry of a head.
+
+A scale is common to all that one product adds up, so it is applied to the few scores, and to the few
+weights, and never to the many numbers. Where rows are few, whole numbers are floats, times their scale: there
+memory is no matter, and these are read at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from dataclasses import dataclass, replace
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.accelerate.cpu.product import TINY
+from regard.models.quantize import LARGEST
+
+FEW = 8
+Floats = Float[Tensor, "two rows heads entries width"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Keys, then values, with room for more."""
+
+    numbers: Tensor  # two rows heads room width
+    scale: Float[Tensor, "two rows heads 1 room"] | None
+    rounded: bool  # to whole numbers, be they floats
+
+    @classmethod
+    def empty(cls, rows: int, heads: int, room: int, width: int, *, whole: bool) -> Kept:
+        """Room for entries that are to be written."""
+        narrow = whole and rows >= FEW
+        kind = torch.int8 if narrow else torch.float32
+        numbers = torch.empty(2, rows, heads, room, width, dtype=kind)
+        return cls(numbers, torch.empty(2, rows, heads, 1, room) if narrow else None, whole)
+
+    @property
+    def room(self) -> int:
+        """Entries that there is room for."""
+        return self.numbers.shape[3]
+
+    def of(self, rows: slice) -> Kept:
+        """These rows, to be written to."""
+        scale = None if self.scale is None else self.scale[:, rows]
+        return replace(self, numbers=self.numbers[:, rows], scale=scale)
+
+    def write(self, new: Floats, first: int) -> None:
+        """Put entries in, the first of them here."""
+        place = self.numbers[:, :, :, first : first + new.shape[3]]
+        if not self.rounded:
+            place.copy_(new)
+            return
+        largest = new.abs().amax(4, keepdim=True)
+        scale = torch.add(TINY, largest, alpha=1 / LARGEST)
+        whole = (new / scale).round_()
+        if self.scale is None:
+            torch.mul(whole, scale, out=place)
+            return
+        place.copy_(whole)
+        self.scale[..., first : first + new.shape[3]] = scale.transpose(3, 4)
+
+    def floats(self, filled: int) -> Floats:
+        """The entries."""
+        numbers = self.numbers[:, :, :, :filled]
+        if self.scale is None:
+            return numbers
+        return numbers * self.scale[..., :filled].transpose(3, 4)
+
+    def scales(self, filled: int) -> tuple[Tensor | None, Tensor | None]:
+        """What keys, and what values, are worth."""
+        if self.scale is None:
+            return None, None
+        keys, values = self.scale[..., :filled]
+        return keys, values
+
+    def unscaled(
+        self, which: int, filled: int, scratch: Tensor | None
+    ) -> Float[Tensor, "rows_heads filled width"]:
+        """The keys (0) or the values (1) without their scales, as floats: on the scratch pad, if need be."""
+        numbers = self.numbers[which, :, :, :filled]
+        if scratch is not None:
+            numbers = scratch[: numbers.numel()].view(numbers.shape).copy_(numbers)
+        return numbers.flatten(0, 1)
+
+    def select(self, rows: Int[Tensor, " rows"], filled: int) -> Kept:
+        """The entries of these rows."""
+        numbers = self.numbers[:, :, :, :filled].index_select(1, rows)
+        scale = None if self.scale is None else self.scale[..., :filled].index_select(1, rows)
+        return replace(self, numbers=numbers, scale=scale).moved(filled, self.room)
+
+    def moved(self, filled: int, room: int) -> Kept:
+        """The same entries in another room."""
+        if room == filled == self.room:
+            return self
+        kept = self._another(room)
+        kept.numbers[:, :, :, :filled] = self.numbers[:, :, :, :filled]
+        if self.scale is not None and kept.scale is not None:
+            kept.scale[..., :filled] = self.scale[..., :filled]
+        return kept
+
+    def pruned(self, order: Int[Tensor, "rows count"], room: int) -> Kept:
+        """These entries of each row and no others, where they are if that has the room."""
+        two, rows, heads, before, width = self.numbers.shape
+        first = torch.arange(0, two * rows * heads * before, before).view(two, rows, heads, 1)
+        place, count = (first + order.unsqueeze(1)).flatten(), order.shape[1]
+        entries = self.numbers.view(-1, width).index_select(0, place)
+        kept = self if room <= before else self._another(room)
+        kept.numbers[:, :, :, :count] = entries.view(two, rows, heads, count, width)
+        if self.scale is not None and kept.scale is not None:
+            scale = self.scale.view(-1).index_select(0, place)
+            kept.scale[..., :count] = scale.view(two, rows, heads, 1, count)
+        return kept
+
+    def _another(self, room: int) -> Kept:
+        two, rows, heads, _, width = self.numbers.shape
+        numbers = self.numbers.new_empty(two, rows, heads, room, width)
+        scale = None if self.scale is None else self.scale.new_empty(two, rows, heads, 1, room)
+        return replace(self, numbers=numbers, scale=scale)
+
+
+def give_back() -> None:
+    """Return to the system what others took and left; where that is not known how, it stays taken."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -1,0 +1,207 @@
+"""A linear map made ready once and used many times, on a CPU: in float32, or on whole numbers.
+
+In whole numbers both sides are rows of eight bits with one scale each, so that a row's result depends on that
+row alone: y = (scale_x scale_w) (x_whole . w_whole) + bias. The sums are exact, the two roundings are not.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cache
+from typing import Any, final
+
+import torch
+from jaxtyping import Float, Int8
+from torch import Tensor
+
+from regard.accelerate.cpu.threads import shared
+from regard.models.quantize import Weights, from_rows, to_rows
+
+Rows = Float[Tensor, "rows inputs"]
+Products = Float[Tensor, "rows outputs"]
+
+TINY = torch.full((), 1e-30)  # a row of zeros has this scale
+_ROWS = 32  # float32 weights are laid out for about so many rows
+
+
+class Product(ABC):
+    """x -> x W^T + b."""
+
+    @abstractmethod
+    def __call__(self, rows: Rows) -> Products:
+        """The product of each row."""
+
+    @abstractmethod
+    def relu(self, rows: Rows) -> Products:
+        """The product, and 0 where it is negative: here, or where a product that `bends` reads it."""
+
+    @abstractmethod
+    def onto(self, rows: Rows, states: Products) -> Products:
+        """The product added to states, which may be overwritten."""
+
+
+@final
+class FloatProduct(Product):
+    """For one row W^T, which is read once from end to end; for more, blocks that fit the registers.
+
+    The bytes of W are all that one row costs, and the processor reads them fastest in the order in which
+    each input meets all outputs at once. What rarely meets one row (`few` is not set) has blocks alone.
+    """
+
+    def __init__(
+        self, weight: Float[Tensor, "out columns"], bias: Tensor | None, *, few: bool = True
+    ) -> None:
+        self.bias = weight.new_zeros(len(weight)) if bias is None else bias
+        blocks = not few and _has_onednn()
+        self.columns = None if blocks else weight.t().contiguous()
+        self.packed: Tensor | None = _blocks(weight) if blocks else None
+
+    def __call__(self, rows: Rows) -> Products:
+        """By oneDNN, unless there is one row."""
+        if self.columns is not None and (len(rows) == 1 or not _has_onednn()):
+            return torch.addmm(self.bias, rows, self.columns)
+        return self._by_blocks(rows, "none")
+
+    def relu(self, rows: Rows) -> Products:
+        """Bent before it leaves the registers."""
+        if self.columns is not None and (len(rows) == 1 or not _has_onednn()):
+            return torch.addmm(self.bias, rows, self.columns).relu_()
+        return self._by_blocks(rows, "relu")
+
+    def onto(self, rows: Rows, states: Products) -> Products:
+        """One more sum."""
+        return states.add_(self(rows))
+
+    def _by_blocks(self, rows: Rows, bend: str) -> Products:
+        if self.packed is None:
+            assert self.columns is not None
+            self.packed = _blocks(self.columns.t())
+        return torch.ops.mkldnn._linear_pointwise(rows, self.packed, self.bias, bend, [], "")
+
+
+@final
+class WholeProduct(Product):
+    """Weights as whole numbers: a quarter of the bytes to read, and four products in one instruction.
+
+    Where what is negative counts as 0 (it `bends`: x -> relu(x) W^T + b), all whole numbers are there for the
+    rest, and nobody need look for the negative ones: below the least whole number there is none.
+    """
+
+    def __init__(
+        self,
+        whole: Int8[Tensor, "out columns"],
+        scale: Float[Tensor, " out"],
+        bias: Tensor | None,
+        *,
+        bends: bool = False,
+    ) -> None:
+        self.packed, self.bias, self.bends = _packed(whole, scale), bias, bends
+        self.outputs = len(whole)
+
+    def __call__(self, rows: Rows) -> Products:
+        """Round the rows, multiply, scale."""
+        found, scale = self.unscaled(rows)
+        if self.bias is None:
+            return found.mul_(scale)
+        return torch.addcmul(self.bias, found, scale, out=found)
+
+    def relu(self, rows: Rows) -> Products:
+        """The same: what is negative becomes 0 where the next product rounds it."""
+        return self(rows)
+
+    def onto(self, rows: Rows, states: Products) -> Products:
+        """Scaled and summed at once."""
+        found, scale = self.unscaled(rows)
+        if self.bias is not None:
+            states = states.add_(self.bias)
+        return states.addcmul_(found, scale)
+
+    def unscaled(self, rows: Rows) -> tuple[Products, Float[Tensor, "rows 1"]]:
+        """Each row's product but for the row's own scale, and that scale."""
+        # By way of its absolute values a row's largest is found ten times sooner than by its norm.
+        largest = (rows if self.bends else rows.abs()).amax(1, keepdim=True)
+        if self.bends:
+            largest.clamp_(min=0)
+        middle = 0 if self.bends else (_most() + 1) // 2
+        scale = torch.add(TINY, largest, alpha=1 / (_most() - middle))
+        work = rows.numel() * self.outputs
+        return shared(work, _multiply(), rows / scale, 1.0, middle, self.packed), scale
+
+
+def _packed(whole: Int8[Tensor, "out columns"], scale: Float[Tensor, " out"]) -> Any:
+    """Packed by FBGEMM, which wants a tensor of torch's own quantised kind."""
+    engine = torch.backends.quantized.engine
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # torch will drop that kind one day; `multiplies_whole` will tell
+        try:
+            torch.backends.quantized.engine = "fbgemm"
+            zero = torch.zeros(len(whole), dtype=torch.int64)
+            kind = torch._make_per_channel_quantized_tensor(whole, scale.double(), zero, 0)
+            return torch.ops.quantized.linear_prepack(kind, None)
+        finally:
+            torch.backends.quantized.engine = engine
+
+
+def _blocks(weight: Float[Tensor, "out columns"]) -> Tensor:
+    return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _ROWS)
+
+
+def product(
+    weight: Tensor,
+    scale: Tensor | None,
+    bias: Tensor | None,
+    weights: Weights,
+    *,
+    few: bool = True,
+    bends: bool = False,
+) -> Product:
+    """A product of weights that are floats, or whole numbers with scales, in the form asked for.
+
+    `few` says that it will often meet one row only, `bends` that it reads a number below 0 as 0.
+    """
+    if weights == "int8":
+        if scale is None:
+            weight, scale = to_rows(weight)
+        return WholeProduct(weight.contiguous(), scale.contiguous(), bias, bends=bends)
+    return FloatProduct(weight if scale is None else from_rows(weight, scale), bias, few=few)
+
+
+@cache
+def multiplies_whole() -> bool:
+    """Whether this processor's products of whole numbers are there, and exact at their largest."""
+    try:
+        whole = torch.full((16, 64), 127, dtype=torch.int8)
+        probes = [WholeProduct(whole, torch.ones(16), None, bends=p) for p in (False, True)]
+        return all(_is_exact(probe, rows) for probe in probes for rows in (1, 65))
+    except (RuntimeError, AttributeError):
+        return False
+
+
+def _is_exact(probe: WholeProduct, rows: int) -> bool:
+    found, scale = probe.unscaled(torch.ones(rows, 64))
+    return bool(((found * scale - 64 * 127).abs() < 1e-2).all())
+
+
+@cache
+def _most() -> int:
+    """The largest whole number of a row.
+
+    Processors without VNNI add two products in 16 bits, and have room for rows of seven bits only.
+    """
+    return 255 if torch.cpu._is_vnni_supported() else 127
+
+
+@cache
+def _multiply() -> Callable[..., Tensor]:
+    return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32.default
+
+
+@cache
+def _has_onednn() -> bool:
+    return torch.backends.mkldnn.is_available() and hasattr(
+        torch.ops.mkldnn, "_reorder_linear_weight"
+    )

@@ -1,0 +1,144 @@
+"""Everything a search changes, as tensors of fixed size: a step reads and writes these and nothing else.
+
+Rows are sentences, slots are the places of the beam. Keys and values are never moved when the beam turns
+over: `ancestors[row, slot, position]` names the slot that held this hypothesis at that position.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.accelerate.cuda_graph.decoder_weights import Weights
+from regard.decode.penalty import divisor
+from regard.settings.decode import DecodeSettings
+
+ENDED, ALIVE = 1, 2  # the fate of a slot at a step; 0 is nothing at all
+
+
+@final
+@dataclass(frozen=True)
+class Shape:
+    """How much a state has room for."""
+
+    rows: int
+    slots: int
+    positions: int
+    sources: int
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class State:
+    """The beam, its caches, its rules, and the record from which hypotheses are read at the end."""
+
+    tokens: Int[Tensor, "rows slots"]
+    position: Int[Tensor, " rows"]
+    is_open: Bool[Tensor, " rows"]
+    totals: Float[Tensor, "rows slots"]
+    finished: Float[Tensor, "rows slots"]
+    ancestors: Int[Tensor, "rows slots positions"]
+    cache: Float[Tensor, "layers 2 rows positions slots heads width"]
+    memory: Float[Tensor, "rows sources layers 2 heads width"]
+    lengths: Int[Tensor, " rows"]
+    places: Float[Tensor, "positions model"]
+    rules: Int[Tensor, " three"]  # min_length, max_length, top_beams
+    divisors: Float[Tensor, " lengths"]  # of length 1, 2, ..; the last is that of max_length
+    parents: Int[Tensor, "positions rows slots"]
+    chosen: Int[Tensor, "positions rows slots"]
+    reached: Float[Tensor, "positions rows slots"]
+    added: Float[Tensor, "positions rows slots"]
+    fate: Int[Tensor, "positions rows slots"]
+
+    @classmethod
+    def room(cls, weights: Weights, shape: Shape) -> State:
+        """A state of this shape with nothing in it."""
+        device, exact = weights.table.device, weights.stream_dtype
+        rows, slots, positions = shape.rows, shape.slots, shape.positions
+        depth, heads, width = len(weights.layers), weights.heads, weights.head_width
+
+        def zeros(*sizes: int, dtype: torch.dtype = torch.int32) -> Tensor:
+            return torch.zeros(sizes, dtype=dtype, device=device)
+
+        return cls(
+            tokens=zeros(rows, slots),
+            position=zeros(rows),
+            is_open=zeros(rows, dtype=torch.bool),
+            totals=zeros(rows, slots, dtype=exact),
+            finished=zeros(rows, slots, dtype=exact),
+            ancestors=zeros(rows, slots, positions),
+            cache=zeros(depth, 2, rows, positions, slots, heads, width, dtype=weights.dtype),
+            memory=zeros(rows, shape.sources, depth, 2, heads, width, dtype=weights.dtype),
+            lengths=zeros(rows),
+            places=zeros(positions, weights.table.shape[1], dtype=exact),
+            rules=zeros(3),
+            divisors=zeros(positions + 1, dtype=torch.float32),
+            parents=zeros(positions, rows, slots),
+            chosen=zeros(positions, rows, slots),
+            reached=zeros(positions, rows, slots, dtype=exact),
+            added=zeros(positions, rows, slots, dtype=exact),
+            fate=zeros(positions, rows, slots, dtype=torch.int8),
+        )
+
+    @property
+    def shape(self) -> Shape:
+        """How much there is room for."""
+        rows, slots, positions = self.ancestors.shape
+        return Shape(rows, slots, positions, self.memory.shape[1])
+
+    @property
+    def bytes(self) -> int:
+        """How much memory all of it takes."""
+        return sum(getattr(self, part.name).nbytes for part in fields(self))
+
+    def begin(
+        self,
+        weights: Weights,
+        states: Float[Tensor, "batch source width"],
+        lengths: Int[Tensor, " batch"],
+        settings: DecodeSettings,
+    ) -> None:
+        """Before the first step: all slots are alike, so only the first counts; spare rows are closed."""
+        batch, sources = states.shape[:2]
+        self.tokens.fill_(weights.begin)
+        self.position.zero_()
+        self.is_open.zero_()
+        self.is_open[:batch] = True
+        self.totals.fill_(-torch.inf)
+        self.totals[:batch, 0] = 0.0
+        self.finished.fill_(-torch.inf)
+        self.lengths.zero_()
+        self.lengths[:batch] = lengths
+        found = torch.nn.functional.linear(
+            states.to(weights.dtype), weights.memory.weight, weights.memory.bias
+        )
+        self.memory[:batch, :sources] = found.unflatten(-1, tuple(self.memory.shape[2:]))
+        self.rule(weights, settings)
+
+    def rule(self, weights: Weights, settings: DecodeSettings) -> None:
+        """Positions and rules, which belong to no row."""
+        self.places.copy_(weights.places(len(self.places)))
+        self.rules.copy_(
+            torch.tensor([settings.min_length, settings.max_length, settings.top_beams])
+        )
+        lengths = torch.arange(1, len(self.divisors) + 1)
+        lengths[-1] = settings.max_length
+        self.divisors.copy_(torch.as_tensor(divisor(lengths, settings.penalty, settings.alpha)))
+
+    def take(self, other: State, rows: Int[Tensor, " rows"], position: int) -> None:
+        """Go on with these rows of another state, `position` steps on; the record starts anew."""
+        count = len(rows)
+        for name in ("tokens", "position", "is_open", "totals", "finished", "lengths"):
+            getattr(self, name)[:count] = getattr(other, name)[rows]
+        self.is_open[count:] = False
+        self.totals[count:] = -torch.inf
+        self.lengths[count:] = 0
+        self.position[count:] = position
+        self.ancestors[:count, :, :position] = other.ancestors[rows, :, :position]
+        self.cache[:, :, :count, :position] = other.cache[:, :, rows, :position]
+        sources = min(self.memory.shape[1], other.memory.shape[1])
+        self.memory[:count, :sources] = other.memory[rows, :sources]

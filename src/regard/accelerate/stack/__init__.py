@@ -1,0 +1,1 @@
+"""A whole stack of plain Transformer blocks at once."""
