@@ -206,6 +206,26 @@ def test_the_tree_marks_the_winner(client, asked):
     assert client.get(f"/api/trace/{asked('tag', 'a dog')['id']}/tree").json() == {"steps": []}
 
 
+@pytest.mark.parametrize("kind", ["rnn", "transformer"])
+def test_a_forced_symbol_is_as_likely_in_the_tree_as_in_the_steps(kind, client, asked):
+    free = asked(kind, TEXT[kind], beam=3)
+    other = next(one for one in free["steps"][0]["alternatives"][1:] if one["id"] > 3)
+    found = asked(kind, TEXT[kind], beam=3, prefix=[other["id"]])
+    steps = client.get(f"/api/trace/{found['id']}/tree").json()["steps"]
+    assert [len(step) == 1 for step in steps[:2]] == [True, False]
+    forced = steps[0][0]
+    assert (forced["forced"], forced["id"]) == (True, other["id"])
+    assert forced["log_probability"] == pytest.approx(other["log_probability"], abs=1e-5)
+    assert not any(node["forced"] for step in steps[1:] for node in step)
+    total = 0.0
+    for number, step in enumerate(steps[: len(found["steps"])]):
+        (node,) = (node for node in step if node["winner"])
+        said = found["steps"][number]
+        assert node["log_probability"] == pytest.approx(said["log_probability"], abs=1e-4)
+        total += said["log_probability"]
+        assert node["total"] == pytest.approx(total, abs=1e-4)
+
+
 def test_rollout_is_the_librarys(client, asked, own):
     found, right = asked("transformer", TEXT["transformer"]), own("transformer").rollout()
     for layer, table in enumerate(right):

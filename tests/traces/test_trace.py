@@ -138,7 +138,8 @@ def test_the_winner_is_marked_in_the_tree(kind):
     seen = traced(kind, 1)
     marked = [node for step in seen.tree for node in step if node.winner]
     assert [node.symbol for node in marked] == [step.symbol for step in seen.steps]
-    assert marked[-1].total == pytest.approx(sum(seen.answer.log_probabilities), abs=1e-4)
+    likely = sum(step.log_probability for step in seen.steps)
+    assert marked[-1].total == pytest.approx(likely, abs=1e-4)
     assert all(node.fate != "dropped" for node in marked)
     for before, after in pairwise(marked):
         assert after.parent == before.slot
@@ -154,6 +155,27 @@ def test_given_symbols_are_kept_and_the_rest_is_found():
         assert seen.steps[0].given
         assert not seen.steps[1].given
         assert seen.steps[0].log_probability == pytest.approx(other.log_probability, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_forced_answer_has_the_free_answers_totals(kind):
+    """Forcing what the search would have said changes no log-probability and no sum, wherever it stops."""
+    task, model = task_of(MODELS[kind][0]), model_of(kind)
+    free = look_inside(task, model, question(kind), BEAM)
+    prompt = sum(step.given for step in free.steps)
+    wins = [node for step in free.tree for node in step if node.winner]
+    for forced in range(1, len(free.steps) - prompt):
+        ids = [step.id for step in free.steps[prompt : prompt + forced]]
+        seen = look_inside(task, model, question(kind), BEAM, ids)
+        marked = [node for step in seen.tree for node in step if node.winner]
+        for number, (one, other) in enumerate(zip(marked, wins, strict=False)):
+            assert one.id == other.id or number >= prompt + forced
+            if one.id != other.id:
+                break
+            assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
+            assert one.total == pytest.approx(other.total, abs=1e-4)
+        for node, step in zip(marked, seen.steps, strict=False):
+            assert node.log_probability == pytest.approx(step.log_probability, abs=1e-4)
 
 
 def test_a_given_end_ends():

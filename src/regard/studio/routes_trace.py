@@ -140,6 +140,8 @@ def neurons(id: Id, site: Number, head: str, query: Number, studio: Here) -> Res
 @router.get("/{id}/tree", response_model=schema.TreeAbout, summary="The beam's tree")
 def tree(id: Id, studio: Here) -> Response:
     """Every candidate of every step of the search; no steps where the model does not search."""
+    trace = studio.traces.get(id)
+    given = sum(step.given for step in trace.steps)
     steps = [
         [
             {
@@ -151,10 +153,11 @@ def tree(id: Id, studio: Here) -> Response:
                 "fate": node.fate,
                 "slot": node.slot,
                 "winner": node.winner,
+                "forced": number < given,
             }
             for node in step
         ]
-        for step in studio.traces.get(id).tree or ()
+        for number, step in enumerate(trace.tree or ())
     ]
     return as_json({"steps": steps}, headers=LASTING)
 

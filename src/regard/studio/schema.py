@@ -243,10 +243,13 @@ class Expansion(BaseModel):
     symbol: str
     id: int
     log_probability: float | None
-    total: Annotated[float | None, Field(description="of the hypothesis so far")]
+    total: Annotated[
+        float | None, Field(description="of the hypothesis so far, forced symbols included")
+    ]
     fate: Annotated[str, Field(description="kept, ended or dropped")]
     slot: Annotated[int, Field(description="where it is kept; -1 when dropped")]
     winner: Annotated[bool, Field(description="part of the answer")]
+    forced: Annotated[bool, Field(description="it was asked for, by `prefix` or as the prompt")]
 
 
 class TreeAbout(BaseModel):

@@ -47,8 +47,8 @@ def replay(task: Task, model: Model, text: str, found: Found) -> Replay:
     sites = tuple(_site(seen, path, names, axes, model) for path in seen)
     named = _names(task)
     ids = _said(task, answer, row)
-    tree = None if found.tree is None else tree_of(found.tree, ids, named)
     steps = steps_of(_read_logits(task, text, logits), ids, named, found.given)
+    tree = None if found.tree is None else tree_of(found.tree, steps, named)
     return Replay(axes, sites, steps, tree)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -73,17 +74,22 @@ def steps_of(
     return tuple(steps)
 
 
-def tree_of(tree: BeamTree, path: Sequence[int], name: Name) -> Tree:
-    """The tree with names, and the winner's nodes marked: those that say `path`, symbol by symbol."""
-    best = _winner(tree, path)
+def tree_of(tree: BeamTree, steps: Sequence[TracedStep], name: Name) -> Tree:
+    """The tree with names, and the nodes marked that say the answer, step by step.
+
+    The search takes a given symbol as certain. Here it has the log-probability that the model gives it, and
+    every total behind it counts it, so that a forced answer can be compared with a free one.
+    """
+    best = _winner(tree, [step.id for step in steps])
+    given = [step.log_probability for step in steps if step.given]
     return tuple(
         tuple(
             Node(
                 one.parent,
                 name(one.token),
                 one.token,
-                one.log_probability,
-                one.total,
+                given[number] if number < len(given) else one.log_probability,
+                one.total + math.fsum(given[: number + 1]),
                 one.fate,
                 one.slot,
                 place == best.get(number),

@@ -81,6 +81,8 @@ export interface Expansion {
   readonly fate: "kept" | "dropped" | "ended";
   readonly slot: number;
   readonly winner?: boolean;
+  /** Whether it was asked for rather than found. */
+  readonly forced?: boolean;
 }
 
 export interface TreeNode extends Expansion {
