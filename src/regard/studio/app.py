@@ -20,7 +20,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard import __version__
 from regard.errors import RegardError
-from regard.studio import routes_demo, routes_health, routes_lesson, routes_run, routes_trace
+from regard.studio import (
+    routes_answer,
+    routes_demo,
+    routes_health,
+    routes_lesson,
+    routes_run,
+    routes_trace,
+)
 from regard.studio.refusal import Refusal
 from regard.studio.schema import FAULTS
 from regard.studio.security import Guard
@@ -31,7 +38,8 @@ log = logging.getLogger("regard.studio")
 
 ABOUT = """Answers of trained attention models, and where they looked for them.
 
-Begin with `GET /api/about`, then `POST /api/trace` with one of its runs and a text. The answer has an id; by
+Begin with `GET /api/about`, then `POST /api/trace` with one of its runs and a text, or `POST /api/answer` for
+one of several sentences, each answered as it comes. The answer has an id; by
 it come the matrices, one head at a time, row by row: float32, little-endian, exactly as they were computed.
 
 Every refusal has the same shape: what is wrong, where, and what to do. Bodies are JSON, at most 1 MiB. Beyond
@@ -61,7 +69,8 @@ def create_app(studio: Studio) -> FastAPI:
         responses=FAULTS,
     )
     app.state.studio = studio
-    for part in (routes_run, routes_trace, routes_lesson, routes_demo, routes_health):
+    rooms = (routes_run, routes_answer, routes_trace, routes_lesson, routes_demo, routes_health)
+    for part in rooms:
         app.include_router(part.router)
     app.include_router(routes_health.page_router)
     app.add_exception_handler(Refusal, _refused)

@@ -21,6 +21,7 @@ from regard.studio.refusal import Refusal
 from regard.studio.settings import Limits
 
 T = TypeVar("T")
+ROOM = 0.05  # seconds between two looks for room in the queue
 
 
 class AbandonedError(Exception):
@@ -48,8 +49,15 @@ class WorkQueue:
         self._usual = 0.5  # seconds of one piece of work, smoothed
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="model")
 
-    async def do(self, work: Callable[[], T], request: Request | None = None) -> T:
-        """The result; or a refusal when there is no room, no time, or no client left."""
+    async def do(
+        self, work: Callable[[], T], request: Request | None = None, *, patient: bool = False
+    ) -> T:
+        """The result; or a refusal when there is no room, no time, or no client left.
+
+        Who is `patient` waits for room: the next sentence of a text of which some are answered already.
+        """
+        while patient and not self.closed and self.inside > self.limits.queue:
+            await asyncio.sleep(ROOM)
         self.admit()
         abandoned = threading.Event()
         loop = asyncio.get_running_loop()

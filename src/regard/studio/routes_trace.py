@@ -1,28 +1,19 @@
-"""Ask a model and look inside: the trace as JSON, its matrices one head at a time as float32."""
+"""Look inside an answer: the trace as JSON, its matrices one head at a time as float32."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query
 from fastapi import Path as InPath
 from fastapi.responses import Response
 
 from regard.studio import picture, schema
-from regard.studio.cost import check_cost
-from regard.studio.goal import check_goal, goal_of
 from regard.studio.kinds import KINDS, Kind
 from regard.studio.refusal import as_json
-from regard.studio.schema import TraceAsked
 from regard.studio.state import Studio, warm_studio
-from regard.studio.symbol import symbols_of
 from regard.studio.traces import described, finite, head_of, number_of, site_of
-
-if TYPE_CHECKING:
-    from regard.answer.predictor import Predictor
-    from regard.decode import DecodeSettings
-    from regard.traces.trace import Trace
 
 router = APIRouter(prefix="/api/trace", tags=["trace"])
 Here = Annotated[Studio, Depends(warm_studio)]
@@ -39,22 +30,6 @@ FILES: dict[int | str, dict[str, Any]] = {
     }
 }
 LASTING = {"cache-control": "private, max-age=3600"}  # a trace never changes
-
-
-@router.post("", response_model=schema.TraceAbout, summary="Answer a text and look inside")
-async def ask(asked: TraceAsked, request: Request, studio: Here) -> Response:
-    """Search for the answer, replay it under observation, and keep everything under an `id` for a while.
-
-    The matrices are not in here: ask for them by `id`, the `index` of a site, and a head. With many waiting
-    already this is refused at once with 429.
-    """
-    predictor = studio.shelf.loaded(asked.run)
-    if predictor is None:
-        predictor = await studio.queue.do(lambda: studio.shelf.predictor(asked.run), request)
-    settings = _settings(predictor, asked, studio.limits.written)
-    check_cost(predictor, asked.text, settings, studio.limits)
-    trace = await studio.queue.do(lambda: _trace(predictor, asked, settings), request)
-    return as_json(described(studio.traces.add(trace), trace))
 
 
 @router.get("/{id}", response_model=schema.TraceAbout, summary="The same once more")
@@ -200,32 +175,3 @@ def export(
 
 def _raw(content: bytes) -> Response:
     return Response(content, headers=LASTING, media_type="application/octet-stream")
-
-
-def _settings(predictor: Predictor, asked: TraceAsked, longest: int) -> DecodeSettings:
-    from regard.answer.engine import changed
-
-    usual = predictor.run.settings.decode
-    beam = asked.beam or usual.beam
-    most = min(asked.max_length or usual.max_length, longest)
-    changes = {
-        "beam": beam,
-        "top_beams": min(usual.top_beams, beam),
-        "max_length": most,
-        "min_length": min(usual.min_length, most),
-        "sample": asked.sample,
-        "temperature": asked.temperature,
-        "top_k": asked.top_k,
-        "top_p": asked.top_p,
-        "seed": asked.seed,
-    }
-    return changed(usual, changes)
-
-
-def _trace(predictor: Predictor, asked: TraceAsked, settings: DecodeSettings) -> Trace:
-    from regard.traces.trace import trace
-
-    check_goal(predictor, asked.text)
-    prefix = symbols_of(predictor, asked.prefix)
-    to = goal_of(predictor, asked.text, asked.to)
-    return trace(predictor, asked.text, settings, prefix=prefix, to=to)

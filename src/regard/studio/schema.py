@@ -71,6 +71,18 @@ class TraceAsked(_Asked):
     ] = None
 
 
+class AnswerAsked(TraceAsked):
+    """A text of any length to answer; with a `prefix`, one sentence."""
+
+    split: Annotated[
+        StrictBool | None,
+        Field(
+            description="sentence by sentence, or as one text; else as `regard translate` reads it: a "
+            "model that knows several languages sentence by sentence, any other as one"
+        ),
+    ] = None
+
+
 class LessonAsked(_Asked):
     """A reader's own numbers, by the names that the lesson lists."""
 

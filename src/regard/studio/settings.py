@@ -24,7 +24,7 @@ class Limits(Settings):
     request_seconds: PositiveFloat = 60.0
     receive_seconds: PositiveFloat = 10.0
     drain_seconds: PositiveFloat = 30.0
-    traces: PositiveInt = 64
+    traces: PositiveInt = 256
     trace_bytes: PositiveInt = 512 << 20  # of all traces that are kept
     models: PositiveInt = 4  # kept in memory
     listeners: PositiveInt = 32  # pages that hear events
