@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from regard import box
 from regard.studio.app import create_app
-from regard.studio.models import Shelf, is_live, named
+from regard.studio.models import Shelf, is_live
 from tests.run import kinds
 from tests.studio.conftest import BASE
 
@@ -29,7 +29,7 @@ def ask(client, **more):
 
 
 def test_folders_of_one_name_are_numbered():
-    found = named([Path("a/run"), Path("b/run"), Path("c/run"), Path("d")])
+    found = Shelf([Path("a/run"), Path("b/run"), Path("c/run"), Path("d")], 1).folders
     assert list(found) == ["run", "run-2", "run-3", "d"]
 
 
@@ -177,7 +177,7 @@ def test_a_run_begins_with_a_sentence_that_its_evaluations_look_at(own):
 
 def test_scores_of_the_box_are_those_of_the_cards():
     """What `regard models` prints, for every model that comes with the package."""
-    shelf = Shelf({name: box.folder(name) for name in box.names()}, 1)
+    shelf = Shelf(map(box.folder, box.names()), 1)
     assert box.names()
     for name in box.names():
         told = [
@@ -188,3 +188,39 @@ def test_scores_of_the_box_are_those_of_the_cards():
         assert told == [(s.test, s.metric, s.direction, s.value) for s in card.foremost()]
         assert set(told) <= {(s.test, s.metric, s.direction, s.value) for s in card.scores}
         assert all(test != "small" for test, *_ in told), "nobody else knows this test"
+
+
+def test_runs_made_meanwhile_are_in_the_list(make, tmp_path):
+    """A studio that was not given names finds what is trained while it is open; names never change."""
+    (tmp_path / "b").mkdir()
+    places = [tmp_path / "b" / "run"]
+    studio = make(lambda: [path for path in places if path.is_dir()])
+
+    def names(client):
+        return [run["name"] for run in client.get("/api/about").json()["runs"]]
+
+    with TestClient(create_app(studio), base_url=BASE) as client:
+        assert names(client) == []
+        kinds.make(places[0], "rnn")
+        assert names(client) == ["run"]
+        assert ask(client, run="run").status_code == 200
+        places.insert(0, kinds.make(tmp_path / "a" / "run", "rnn"))
+        assert names(client) == ["run", "run-2"], "what was there keeps its name and place"
+        assert studio.shelf.folder("run") == tmp_path / "b" / "run"
+        shutil.rmtree(places[0])
+        assert names(client) == ["run"]
+
+
+def test_a_demo_that_begins_is_a_run_at_once(make, runs, monkeypatch):
+    """Before its folder has anything in it, it is listed by its own name, with nothing to ask yet."""
+    studio = make([runs["rnn"]])
+    with TestClient(create_app(studio), base_url=BASE) as client:
+        assert [run["name"] for run in client.get("/api/about").json()["runs"]] == ["rnn"]
+        monkeypatch.setattr(type(studio.demo), "state", "running")
+        rnn, demo = client.get("/api/about").json()["runs"]
+        assert (rnn["ready"], rnn["live"]) == (True, False)
+        assert (demo["name"], demo["ready"], demo["live"]) == ("demo", False, True)
+        for kind in ("metrics", "samples"):
+            answer = client.get(f"/api/runs/demo/{kind}")
+            assert (answer.status_code, answer.json()[kind]) == (200, [])
+        assert client.post("/api/demo", json={}).status_code == 202, "asked twice, it learns once"

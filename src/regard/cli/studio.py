@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,8 +67,8 @@ def studio(
     settings = _with_token(StudioSettings(host=host, port=port, token=given))
     page = read_page() if with_page else {}
     with ExitStack() as stack:
-        folders = [_unpacked(path, stack) for path in runs or _found()]
-        shown = Studio(folders, settings, page=page)
+        named = [_unpacked(path, stack) for path in runs or ()]
+        shown = Studio(named or _found, settings, page=page)
 
         def opened(real_port: int) -> None:
             _tell(settings, real_port, list(shown.shelf.names), open_browser)
@@ -81,9 +81,11 @@ def _found() -> list[Path]:
     """The runs of this folder, newest first, then what is in the box."""
     from regard import box
 
-    settings = [path for path in RUNS.glob("*/config.toml") if path.is_file()]
-    newest = sorted(settings, key=lambda path: path.stat().st_mtime, reverse=True)
-    return [*(path.parent for path in newest), *map(box.folder, box.names())]
+    made: list[tuple[float, Path]] = []
+    for settings in RUNS.glob("*/config.toml"):
+        with suppress(OSError):  # somebody removes it just now
+            made.append((settings.stat().st_mtime, settings.parent))
+    return [*(folder for _, folder in sorted(made, reverse=True)), *map(box.folder, box.names())]
 
 
 def _unpacked(path: Path, stack: ExitStack) -> Path:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal, final
 
 from regard.studio.events import Broadcast
-from regard.studio.refusal import Refusal
 
 State = Literal["absent", "running", "done", "failed"]
 PATIENCE = 10.0  # seconds to save and leave
@@ -42,9 +41,9 @@ class Demo:
         return {"state": self.state, "run": self.name, "message": self.message}
 
     async def start(self) -> None:
-        """Begin, or go on where it was stopped; a second start while it runs is refused."""
+        """Begin, or go on where it was stopped; while it runs, to start it again changes nothing."""
         if self.state == "running":
-            raise Refusal(409, "the demo is being trained already", "demo", "watch its events")
+            return
         self._failed, self.message = False, ""
         command = [sys.executable, "-m", "regard", "demo", "--json", "--out", str(self.folder)]
         self._process = await asyncio.create_subprocess_exec(

@@ -1,4 +1,4 @@
-"""The runs a studio may show: named at the start, loaded when first asked for, never let go by accident.
+"""The runs a studio may show: loaded when first asked for, never let go by accident.
 
 A folder can be deleted or broken while its model answers. Then the model in memory answers on, and readiness
 says what happened on disk.
@@ -10,7 +10,7 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -31,34 +31,61 @@ if TYPE_CHECKING:
 Stamp = tuple[int, int, int]  # what changes when a file is written anew
 
 
-def named(folders: Iterable[Path]) -> dict[str, Path]:
-    """Each folder by its own name; of two alike, the second is numbered."""
-    found: dict[str, Path] = {}
-    for folder in folders:
-        name = stem = folder.resolve().name or "run"
-        number = 2
-        while name in found:
-            name, number = f"{stem}-{number}", number + 1
-        found[name] = folder
-    return found
-
-
 @final
 class Shelf:
-    """Runs by name. `predictor` is called by the one thread that works with models, all else by any."""
+    """Runs by name. `predictor` is called by the one thread that works with models, all else by any.
 
-    def __init__(self, folders: Mapping[str, Path], most: int, device: str = "auto") -> None:
-        self._folders = dict(folders)
-        self._most, self._device = most, device
+    `coming` names a run whose training has begun and whose folder may still be empty.
+    """
+
+    def __init__(
+        self,
+        folders: Iterable[Path],
+        most: int,
+        device: str = "auto",
+        coming: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        self._folders: dict[str, Path] = {}
+        self._most, self._device, self._coming = most, device, coming
         self._loaded: OrderedDict[str, tuple[Stamp | None, Predictor]] = OrderedDict()
         self._told: dict[str, tuple[Any, dict[str, Any]]] = {}
         self._troubles: dict[str, str] = {}
         self._guard = threading.Lock()
+        self.add(folders)
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        """All folders by the names of their runs, those that are gone included."""
+        with self._guard:
+            return dict(self._folders)
+
+    def add(self, folders: Iterable[Path]) -> None:
+        """Runs that were made meanwhile, behind those known already; a name once given stays.
+
+        Each has the name of its folder; of two alike, the second is numbered.
+        """
+        with self._guard:
+            known = {folder.resolve() for folder in self._folders.values()}
+            for folder in folders:
+                place = folder.resolve()
+                if place in known:
+                    continue
+                known.add(place)
+                name = stem = place.name or "run"
+                number = 2
+                while name in self._folders:
+                    name, number = f"{stem}-{number}", number + 1
+                self._folders[name] = folder
+
+    def name_of(self, folder: Path) -> str:
+        """The name of a run that was added."""
+        place = folder.resolve()
+        return next(name for name, own in self.folders.items() if own.resolve() == place)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All runs that have a folder with settings in it, or a model in memory."""
-        return tuple(name for name in self._folders if self._is_there(name))
+        """All runs that have a folder with settings in it or a model in memory, or that begin to train."""
+        return tuple(name for name in self.folders if self._is_there(name))
 
     def folder(self, name: str) -> Path:
         """Where a run lies; only names of the list can be asked for."""
@@ -125,21 +152,27 @@ class Shelf:
     def about(self, name: str) -> dict[str, Any]:
         """A run in a few words: task, size, what it is made of, how good it is, whether it trains now."""
         folder = self.folder(name)
-        state = (_stamp(folder / "model.safetensors"), _stamp(folder / "metrics.jsonl"))
+        files = ("model.safetensors", "metrics.jsonl", "config.toml")
+        state = tuple(_stamp(folder / file) for file in files)
         known = self._told.get(name)
         if known is None or known[0] != state:
             known = (state, self._describe(name))
             self._told[name] = known
-        return {"name": name, **known[1], "live": is_live(folder)}
+        ready = state[0] is not None or name in self._loaded
+        live = is_live(folder) or name == self._coming()
+        return {"name": name, **known[1], "live": live, "ready": ready}
 
     def _is_there(self, name: str) -> bool:
-        return name in self._loaded or (self._folders[name] / "config.toml").is_file()
+        has_settings = (self._folders[name] / "config.toml").is_file()
+        return has_settings or name in self._loaded or name == self._coming()
 
     def _describe(self, name: str) -> dict[str, Any]:
         try:
             settings = self.settings(name)
         except (RegardError, OSError):
-            unread = {"task": "", "parameters": 0, "summary": "its settings cannot be read"}
+            coming = name == self._coming()
+            summary = "being prepared" if coming else "its settings cannot be read"
+            unread = {"task": "", "parameters": 0, "summary": summary}
             return {**unread, "place": _place(name, self._folders[name])}
         known = languages(settings.text.symbols)
         found: dict[str, Any] = {

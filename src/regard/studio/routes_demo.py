@@ -19,7 +19,7 @@ Here = Annotated[Studio, Depends(studio_of)]
     "/demo", response_model=schema.DemoAbout, status_code=202, summary="Train the demo, or go on"
 )
 async def start(studio: Here) -> Response:
-    """It learns in a process of its own; `GET /api/events` tells how it goes. 409 while it learns already."""
+    """It learns in a process of its own; `GET /api/events` tells how it goes. Asked twice, it learns once."""
     await studio.demo.start()
     return as_json(studio.demo.as_dict(), 202)
 

@@ -21,9 +21,13 @@ After = Annotated[int, Query(ge=-1, le=2**62, description="only entries of later
 
 @router.get("/about", response_model=schema.About, summary="What the studio has to show")
 def about(studio: Here) -> Response:
-    """The runs that can be asked, the built-in data, and where the demo stands. A page begins here."""
+    """The runs there are now, the built-in data, and where the demo stands. A page begins here.
+
+    A run that is trained meanwhile is in the list when it is asked for again, behind the others.
+    """
     from regard.data.toys import TOYS
 
+    studio.look_again()
     toys = [
         {"name": toy.name, "title": toy.title, "story": toy.story, "task": toy.task}
         for toy in TOYS.values()

@@ -113,7 +113,7 @@ class Score(BaseModel):
 
 
 class RunAbout(BaseModel):
-    """A run in a few words; `live` when it trains now, `languages` where it knows several."""
+    """A run in a few words; `languages` where it knows several."""
 
     name: str
     task: str
@@ -128,7 +128,8 @@ class RunAbout(BaseModel):
     learned: Annotated[str, Field(description="the built-in data or the files it learned")] = ""
     example: Annotated[str, Field(description="a text to begin with, if one is known")] = ""
     place: Annotated[str, Field(description="what `regard.load` takes, in the folder of the runs")]
-    live: bool
+    live: Annotated[bool, Field(description="it trains now")]
+    ready: Annotated[bool, Field(description="it has a model that can be asked")]
 
 
 class ToyAbout(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -13,7 +13,7 @@ from regard.studio.demo import Demo
 from regard.studio.events import Broadcast
 from regard.studio.line import Tail
 from regard.studio.meter import Meter
-from regard.studio.models import Shelf, is_live, named
+from regard.studio.models import Shelf, is_live
 from regard.studio.page import File
 from regard.studio.queue import WorkQueue
 from regard.studio.settings import StudioSettings
@@ -26,11 +26,11 @@ DEMO = Path("runs/demo")
 
 @final
 class Studio:
-    """One studio: what was named at the start, and what came of it since."""
+    """One studio: its runs, those named at the start or all that a function finds, and what came of them."""
 
     def __init__(
         self,
-        runs: Sequence[Path] = (),
+        runs: Sequence[Path] | Callable[[], Sequence[Path]] = (),
         settings: StudioSettings | None = None,
         demo: Path = DEMO,
         page: dict[str, File] | None = None,
@@ -38,20 +38,20 @@ class Studio:
     ) -> None:
         self.settings = settings or StudioSettings()
         self.limits = self.settings.limits
-        own = [path for path in runs if path.resolve() == demo.resolve()]
-        self.folders = named([*runs] if own else [*runs, demo])
-        place = next(
-            name for name, path in self.folders.items() if path.resolve() == demo.resolve()
-        )
-        self.shelf = Shelf(self.folders, self.limits.models, device)
+        self._find = runs if callable(runs) else lambda: runs
+        self.shelf = Shelf([*self._find(), demo], self.limits.models, device, self._coming)
         self.traces = TraceStore(self.limits)
         self.queue = WorkQueue(self.limits)
         self.broadcast = Broadcast(self.limits.listeners)
-        self.demo = Demo(place, self.folders[place], self.broadcast)
+        self.demo = Demo(self.shelf.name_of(demo), demo, self.broadcast)
         self.meter = Meter()
         self.page = page or {}
         self.draining = False
         self._tails: dict[str, list[Tail]] = {}
+
+    def look_again(self) -> None:
+        """Find the runs that were made since the last time, where they were not named one by one."""
+        self.shelf.add(self._find())
 
     def drain(self) -> None:
         """From now on nothing new is begun; what is inside may finish."""
@@ -74,9 +74,12 @@ class Studio:
         await self.demo.stop()
         self.queue.stop()
 
+    def _coming(self) -> str | None:
+        return self.demo.name if self.demo.state == "running" else None
+
     def _news(self) -> list[tuple[str, dict[str, Any]]]:
         found = []
-        for name, folder in self.folders.items():
+        for name, folder in self.shelf.folders.items():
             mine = name == self.demo.name and self.demo.state == "running"
             if mine or (name not in self._tails and not is_live(folder)):
                 continue
