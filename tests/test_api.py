@@ -179,7 +179,7 @@ def test_a_file_of_text_is_no_run(tmp_path):
     (tmp_path / "new.en").write_text("a line\n")
     with pytest.raises(ModelFileError, match=r"new\.en is a file of text, not a run"):
         regard.load(tmp_path / "new.en")
-    with pytest.raises(ModelFileError, match="there is no such run"):
+    with pytest.raises(FileNotFoundError, match="there is no such run"):
         regard.load("x" * 5_000)
 
 

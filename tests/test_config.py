@@ -36,8 +36,8 @@ def refused(path) -> str:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("width = 0x" + "f" * 5000, "a whole number needs more than 64 bits"),
-        ("[[width]]\ndepth = 0x" + "f" * 17, "a whole number needs more than 64 bits"),
+        ("width = 0x" + "f" * 5000, "an integer needs more than 64 bits"),
+        ("[[width]]\ndepth = 0x" + "f" * 17, "an integer needs more than 64 bits"),
         ("width = " + "9" * 5000, "this is not TOML: Exceeds the limit (4300 digits)"),
         ("width = " + "[" * 5000, "this is not TOML: "),
         ("width = 1\n" + "# a long comment\n" * LARGEST, "settings have at most 1,048,576 bytes"),
@@ -71,8 +71,8 @@ def test_one_list_of_choices_is_enough_and_so_are_eight_faults(tmp_path):
 @pytest.mark.parametrize(
     ("tree", "what"),
     [
-        ({"width": "abc"}, "width: must be a whole number, not 'abc'"),
-        ({"width": 1.5}, "width: must be a whole number, not 1.5"),
+        ({"width": "abc"}, "width: must be an integer, not 'abc'"),
+        ({"width": 1.5}, "width: must be an integer, not 1.5"),
         ({"share": []}, "share: must be a number, not []"),
         ({"deep": 3}, "deep: must be a group of settings, not 3"),
         ({"deep": {"even": "so"}}, "deep.even: must be true or false, not 'so'"),

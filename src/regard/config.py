@@ -11,22 +11,40 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from regard.errors import UsageError, nearest
+from regard.errors import UsageError, missing, nearest
 
 S = TypeVar("S", bound="Settings")
 
 LARGEST = 1 << 20  # bytes of a settings file
-LARGEST_BITS = 64  # of a whole number
+LARGEST_BITS = 64  # of an integer
 MOST_FAULTS = 8  # told at once
 WIDEST_ROW = 34  # after which a meaning stands in no column
 _WANTED = {
-    "int": "a whole number",
+    "int": "an integer",
     "float": "a number",
     "bool": "true or false",
     "string": "text",
     "list": "a list",
     "tuple": "a list",
     "model": "a group of settings",
+}
+# What other libraries call our settings.
+_SYNONYMS = {
+    "lr": "rate",
+    "learning_rate": "rate",
+    "batch_size": "tokens",
+    "max_steps": "steps",
+    "num_epochs": "epochs",
+    "warmup_steps": "warmup",
+    "label_smoothing": "smoothing",
+    "weight_decay": "decay",
+    "d_model": "width",
+    "hidden_size": "width",
+    "num_layers": "layers",
+    "num_heads": "heads",
+    "vocab_size": "vocabulary",
+    "beam_size": "beam",
+    "num_beams": "beam",
 }
 
 
@@ -50,7 +68,11 @@ def parse(
     Of the `changes` that went into the tree (`a.b=c`), the first at fault is named in place of `where`.
     """
     if _has_huge_number(tree):  # it could not even be shown
-        raise UsageError("a whole number needs more than 64 bits", where=where)
+        raise UsageError(
+            "an integer needs more than 64 bits",
+            where=where,
+            remedy="write a smaller number: no setting needs one as long",
+        )
     try:
         return kind.model_validate(dict(tree))
     except ValidationError as fault:
@@ -59,7 +81,7 @@ def parse(
         if len(faults) > MOST_FAULTS:
             lines.append(f"and {len(faults) - MOST_FAULTS} more")
         where = _guilty(lines, changes) or where
-        raise UsageError("; ".join(lines), where=where, remedy=_remedy(lines)) from None
+        raise UsageError("; ".join(lines), where, _remedy(kind, faults)) from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -67,14 +89,25 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             text = file.read(LARGEST + 1)
-    except (FileNotFoundError, IsADirectoryError):
-        raise UsageError(f"there is no settings file {path}", where=str(path)) from None
+    except FileNotFoundError:
+        raise missing(path, "settings file") from None
+    except IsADirectoryError:
+        what, remedy = "this is a folder, not a settings file", "name a file in it: my.toml"
+        raise UsageError(what, str(path), remedy) from None
     if len(text) > LARGEST:
-        raise UsageError(f"settings have at most {LARGEST:,} bytes", where=str(path))
+        raise UsageError(
+            f"settings have at most {LARGEST:,} bytes",
+            where=str(path),
+            remedy="this is no file of settings: `regard config bahdanau2015` shows what one looks like",
+        )
     try:
         return tomllib.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as fault:  # numbers of 5,000 digits, brackets without end
-        raise UsageError(f"this is not TOML: {_short(str(fault))}", where=str(path)) from None
+        raise UsageError(
+            f"this is not TOML: {_short(str(fault))}",
+            where=str(path),
+            remedy="`regard config bahdanau2015` shows how settings are written",
+        ) from None
 
 
 def overlay(tree: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
@@ -92,7 +125,11 @@ def overlay(tree: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
             branch = branch.setdefault(parent, {})
             if not isinstance(branch, dict):
                 what = f"{path}: '{parent}' is a value, not a group"
-                raise UsageError(what, where=f"--set {_short(change)}")
+                raise UsageError(
+                    what,
+                    where=f"--set {_short(change)}",
+                    remedy=f"end the name there: --set {path.partition(f'.{last}')[0]}=VALUE",
+                )
         branch[last] = _value(text.strip())
     return result
 
@@ -224,8 +261,7 @@ def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:
     path = f"{_short('.'.join(shown))}: " if shown else ""
     match fault["type"]:
         case "extra_forbidden":
-            known = {name for group in groups for name in group.model_fields}
-            return f"{path}no such setting; {nearest(location[-1], known)}"
+            return f"{path}no such setting; {_meant(kind, location[-1], groups)}"
         case "union_tag_not_found":
             return f"{path}its kind is missing"
         case "union_tag_invalid":
@@ -243,6 +279,30 @@ def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:
             return f"{path}{fault['ctx']['error']}"
         case _:
             return f"{path}{_short(_wanted(fault))}, not {_short(repr(fault.get('input')))}"
+
+
+def _meant(kind: type[Settings], name: str, groups: Iterable[type[Settings]]) -> str:
+    """The setting of that name in another group (`steps` is `train.steps`), or the nearest one of its own."""
+    elsewhere = places(kind, name)
+    if elsewhere:
+        return f"did you mean {' or '.join(repr(path) for path in elsewhere)}?"
+    return nearest(name, {own for group in groups for own in group.model_fields})
+
+
+def places(kind: type[Settings], name: str) -> list[str]:
+    """The paths of all settings with this last name, or with what other libraries call by it."""
+    own = _SYNONYMS.get(name, name)
+    return sorted({path for path in paths(kind) if path.rpartition(".")[2] == own})
+
+
+def paths(kind: type[Settings], above: str = "") -> Iterator[str]:
+    """The dotted path of every setting: `train.steps`, `model.encoder.width`."""
+    for name, field in kind.model_fields.items():
+        groups = _groups(field.annotation)
+        if not groups:
+            yield f"{above}{name}"
+        for group in groups:
+            yield from paths(group, f"{above}{name}.")
 
 
 def _wanted(fault: Mapping[str, Any]) -> str:
@@ -277,10 +337,20 @@ def _without_echo(lines: list[str]) -> list[str]:
     return short
 
 
-def _remedy(lines: list[str]) -> str:
-    return (
-        "`regard config PRESET` shows every setting" if any("no such" in x for x in lines) else ""
-    )
+def _remedy(kind: type[Settings], faults: Iterable[Mapping[str, Any]]) -> str:
+    """The default of the first setting at fault as an example, or where all settings are listed."""
+    for fault in faults:
+        location = [str(part) for part in fault["loc"]]
+        groups, shown = _walk(kind, location)
+        fields = [
+            g.model_fields[location[-1]]
+            for g in groups
+            if location[-1:] and location[-1] in g.model_fields
+        ]
+        default = fields[0].get_default() if fields else None
+        if isinstance(default, bool | int | float | str):
+            return f"for example {'.'.join(shown)} = {_literal(default)}"
+    return "`regard config PRESET` shows every setting and what it may be"
 
 
 def _walk(kind: type[Settings], location: list[str]) -> tuple[list[type[Settings]], list[str]]:

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar
 
 
 class RegardError(Exception):
     """The root of everything `regard` raises on purpose.
 
-    `what` is one sentence, `where` a file and line, a setting or an argument, `remedy` the next step.
+    `what` is one sentence, `where` a file and line, a setting or an argument, `remedy` the next step. All
+    three are always given: who reads an error wants to know what to do now.
     """
 
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, what: str, where: str = "", remedy: str = "") -> None:
+    def __init__(self, what: str, where: str, remedy: str) -> None:
         self.what, self.where, self.remedy = what, where, remedy
         super().__init__("\n".join(line for line in (what, where, remedy) if line))
+
+    def __reduce__(self) -> tuple[type[RegardError], tuple[str, str, str]]:
+        """So that an error survives the way from one process to another."""
+        return type(self), (self.what, self.where, self.remedy)
 
     def as_dict(self) -> dict[str, object]:
         """The same three lines as an object, for `--json`."""
@@ -34,6 +40,10 @@ class UsageError(RegardError, ValueError):
     """A wrong argument, option or setting."""
 
     exit_code = 2
+
+
+class MissingFileError(UsageError, FileNotFoundError):
+    """A file, folder, run or model was named, and there is none of that name."""
 
 
 class DataError(RegardError, ValueError):
@@ -84,6 +94,21 @@ def kind_of(value: object) -> str:
         return "None"
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
+
+
+def missing(path: str | Path, kind: str = "file") -> MissingFileError:
+    """There is no such file; the one beside it that was perhaps meant, or how to see what is there."""
+    place = Path(path)
+    parent = place.parent
+    try:
+        beside = [other.name for other in parent.iterdir()]
+    except OSError:
+        folder = next((above for above in parent.parents if above.is_dir()), Path())
+        remedy = f"there is no folder {parent} either: ls {folder} shows what is there"
+        return MissingFileError(f"there is no such {kind}", str(path), remedy)
+    close = difflib.get_close_matches(place.name, beside, n=1)
+    remedy = f"did you mean {parent / close[0]}?" if close else f"ls {parent} shows what is there"
+    return MissingFileError(f"there is no such {kind}", str(path), remedy)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

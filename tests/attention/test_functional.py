@@ -153,7 +153,9 @@ def test_wrong_shapes_are_refused(refuses):
     with refuses("query has shape (11,) beside a query of (11,)", "query", alike):
         regard.attend(query[0, 0], key, value)
     with refuses(
-        "value has shape (1, 7, 13): its batch and heads differ from the query's (2,)", "value"
+        "value has shape (1, 7, 13): its batch and heads differ from the query's (2,)",
+        "value",
+        "give value the shape (2, keys, width)",
     ):
         regard.attend(query, key, value[:1])
     with refuses(

@@ -112,7 +112,8 @@ def test_keep_slices_the_projections():
 
 @pytest.mark.parametrize("kept", [[0, 3], [-1], [1, 1]])
 def test_keep_refuses_heads_it_has_not(kept, refuses):
-    with refuses(f"heads to keep are distinct numbers in 0..2, not {kept}", "Heads.keep"):
+    what = f"heads to keep are distinct numbers in 0..2, not {kept}"
+    with refuses(what, "Heads.keep", "name each head to keep once: keep([0, 2])"):
         make(key_width=2).keep(kept)
 
 

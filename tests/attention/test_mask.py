@@ -220,12 +220,20 @@ def test_a_pattern_may_reach_further_than_a_cache_but_not_less(refuses):
 
 
 def test_impossible_rules_are_refused(refuses):
-    with refuses("a window reaches 0 or more positions, not Window(before=-1, after=2)", "Window"):
+    with refuses(
+        "a window reaches 0 or more positions, not Window(before=-1, after=2)",
+        "Window",
+        "Window(before=2, after=0) sees itself and the two positions before it",
+    ):
         Window(-1, 2)
-    with refuses("a stride is at least 1, not 0", "Strided"):
+    with refuses(
+        "a stride is at least 1, not 0", "Strided", "Strided(4) sees every fourth position"
+    ):
         Strided(0)
     with refuses(
-        "radius and globals are 0 or more, not GlobalWindow(radius=1, globals=-2)", "GlobalWindow"
+        "radius and globals are 0 or more, not GlobalWindow(radius=1, globals=-2)",
+        "GlobalWindow",
+        "GlobalWindow(radius=4, globals=1) sees four positions on each side and the first",
     ):
         GlobalWindow(1, -2)
 

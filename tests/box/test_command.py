@@ -14,6 +14,10 @@ from regard.run.find import no_such_run
 
 TEXT = "the black cat ate the mouse ."
 
+NAME_ONE = (
+    "name a folder that `regard train` made, or a model in the box: `regard models` lists them"
+)
+
 
 @pytest.fixture
 def tell(capsys):
@@ -110,11 +114,11 @@ class TestMeant:
         (tmp_path / "runs" / "first" / "config.toml").touch()
         (tmp_path / "notes.txt").write_text("hello\n", "utf-8")
         for word, what, remedy in [
-            ("runs/frist", "there is no such run", "did you mean runs/first?"),
-            ("./first", "there is no such run", "did you mean runs/first?"),
-            ("runs/other", "there is no such run", "name a folder that `regard train` made"),
-            ("./nothing", "there is no such run", "name a folder that `regard train` made"),
-            ("mine.zip", "there is no such run", "name a folder that `regard train` made"),
+            ("runs/frist", "there is no such run or model", "did you mean runs/first?"),
+            ("./first", "there is no such run or model", "did you mean runs/first?"),
+            ("runs/other", "there is no such run or model", NAME_ONE),
+            ("./nothing", "there is no such run or model", NAME_ONE),
+            ("mine.zip", "there is no such run or model", NAME_ONE),
             (
                 "notes.txt",
                 "notes.txt is a file of text, not a model",

@@ -11,14 +11,15 @@ from regard.cli.main import status
 from regard.signals import Stopped
 
 ENDINGS = [
-    (errors.UsageError("what"), 2),
-    (errors.DataError("what"), 3),
-    (errors.ModelFileError("what"), 4),
-    (errors.DiskError("what"), 5),
-    (errors.MemoryLimitError("what"), 6),
-    (errors.DivergedError("what"), 7),
-    (errors.ResumeError("what"), 8),
-    (errors.PortError("what"), 9),
+    (errors.UsageError("what", "where", "remedy"), 2),
+    (errors.MissingFileError("what", "where", "remedy"), 2),
+    (errors.DataError("what", "where", "remedy"), 3),
+    (errors.ModelFileError("what", "where", "remedy"), 4),
+    (errors.DiskError("what", "where", "remedy"), 5),
+    (errors.MemoryLimitError("what", "where", "remedy"), 6),
+    (errors.DivergedError("what", "where", "remedy"), 7),
+    (errors.ResumeError("what", "where", "remedy"), 8),
+    (errors.PortError("what", "where", "remedy"), 9),
     (PermissionError(13, "Permission denied", "notes.txt"), 5),
     (OSError(28, "No space left on device"), 5),
     (MemoryError(), 6),
@@ -85,7 +86,12 @@ def test_an_error_is_told_in_three_lines(end_with, tell):
 
 def test_the_system_is_quoted_with_the_file(end_with, tell):
     end_with(PermissionError(13, "Permission denied", "notes.txt"))
-    assert tell("config") == (5, "", "error: permission denied\n  where: notes.txt\n")
+    assert tell("config") == (
+        5,
+        "",
+        "error: permission denied\n  where: notes.txt\n"
+        "  try:   look at the path and its permissions: ls -l\n",
+    )
 
 
 def test_a_fault_of_ours_asks_to_be_reported(end_with, tell):
@@ -94,6 +100,7 @@ def test_a_fault_of_ours_asks_to_be_reported(end_with, tell):
         1,
         "",
         "error: this is a fault of regard: KeyError: 'surprise'\n"
+        "  where: regard\n"
         "  try:   run it again with `regard --debug ...` and report what it prints\n",
     )
 

@@ -313,7 +313,7 @@ class TestTrouble:
     @pytest.mark.parametrize(
         ("arguments", "code", "words"),
         [
-            (("--input", "absent.txt"), 3, "there is no such file"),
+            (("--input", "absent.txt"), 2, "there is no such file"),
             (("a", "--input", "absent.txt"), 2, "texts or a file, not both"),
             (("a", "--precision", "float8"), 2, "no precision 'float8'"),
             (("a", "--device", "abacus"), 2, "no device 'abacus'"),
@@ -330,15 +330,15 @@ class TestTrouble:
     def test_a_slip_leaves_no_file_behind(self, folder, tmp_path, tell):
         target = tmp_path / "out"
         for slip in (("--input", tmp_path / "absent"), ("a", "--beam", 2, "--n-best", 3)):
-            assert tell("predict", folder("rnn"), *slip, "--output", target)[0] in (2, 3)
+            assert tell("predict", folder("rnn"), *slip, "--output", target)[0] == 2
             assert not target.exists()
 
     def test_no_run(self, tmp_path, tell):
-        assert tell("predict", tmp_path / "absent", "a")[0] == 4
+        assert tell("predict", tmp_path / "absent", "a")[0] == 2
 
     def test_errors_as_json(self, tmp_path, tell):
         code, out, err = tell("predict", tmp_path / "absent", "a", "--json")
-        assert json.loads(out)["exit_code"] == code == 4
+        assert json.loads(out)["exit_code"] == code == 2
         assert err == ""
 
     def test_a_bad_line_stops_with_its_place_after_what_came_before(self, folder, piped):

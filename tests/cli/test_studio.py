@@ -164,10 +164,10 @@ def test_without_the_page_nothing_is_served(trained, tmp_path, tell_json, starte
     assert tell_json("studio", trained, "--no-page")[0] == 0
 
 
-@pytest.mark.parametrize("name", ["nowhere", "."])
-def test_what_is_no_run(name, tmp_path, tell_json, started):
+@pytest.mark.parametrize(("name", "expected"), [("nowhere", 2), (".", 4)])
+def test_what_is_no_run(name, expected, tmp_path, tell_json, started):
     code, told = tell_json("studio", tmp_path / name)
-    assert code == 4
+    assert code == expected
     assert "run" in told["what"]
     assert started[0] == []
 

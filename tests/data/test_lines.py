@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from regard.data import compressed
 from regard.data.compressed import compression_of
 from regard.data.lines import LINE_BOUND, TextLine, count_lines, read_lines
-from regard.errors import DataError, DiskError
+from regard.errors import DataError, DiskError, MissingFileError
 
 # `wc -l` says 6, a text-mode `open` 7, and `str.splitlines` 11.
 SIX = "one\u2028still one\ntwo\x85still two\nth\rree\nfour\x0cfour\r\nfi\x1cve\nsix\n"
@@ -228,7 +228,7 @@ def test_empty_file_has_no_line():
 
 
 def test_missing_file_and_folder():
-    with pytest.raises(DataError, match="there is no such file\nnowhere"):
+    with pytest.raises(MissingFileError, match="there is no such file\nnowhere"):
         texts(Path("nowhere"))
     Path("folder").mkdir()
     with pytest.raises(DataError, match="this is a folder, not a file\nfolder"):

@@ -577,26 +577,40 @@ def test_wrong_arguments():
     written("train.en", ENGLISH)
     with pytest.raises(UsageError) as caught:
         understand([Path("tran.en")])
-    assert str(caught.value) == "there is no such file\ntran.en\ndid you mean 'train.en'?"
+    assert str(caught.value) == "there is no such file\ntran.en\ndid you mean train.en?"
     with pytest.raises(UsageError) as caught:
         understand([Path("train.en")], "translat")
-    assert str(caught.value) == "there is no task 'translat'\ndid you mean 'translate'?"
+    assert str(caught.value) == "there is no task 'translat'\ntask\ndid you mean 'translate'?"
     with pytest.raises(UsageError, match="no file was named"):
         understand([])
 
 
 @pytest.mark.parametrize(
     ("start", "name"),
-    [(b"%PDF-1.4", "a PDF document"), (b"PK\x03\x04", "a zip archive (or an office document)")],
+    [
+        (b"%PDF-1.4", "a PDF document"),
+        (b"PK\x03\x04", "a zip archive (or an office document)"),
+        (b"\x89PNG\r\n\x1a\n", "a PNG picture"),
+        (b"\x7fELF\x02\x01", "a program"),
+        (bytes(range(256)), "a binary file"),
+        (b"", "a binary file"),
+    ],
 )
 def test_foreign_files_are_named(start, name):
     with pytest.raises(DataError) as caught:
         understand([written("train", start + bytes(100))])
     assert str(caught.value) == (
-        f"this is {name}, which is not read\n"
+        f"this is {name}, not text\n"
         "train\n"
-        'write it as TSV or as JSON lines: {"src": "...", "tgt": "..."}'
+        'name a text file: one example a line, TSV, or JSON lines {"src": "...", "tgt": "..."}'
     )
+
+
+@pytest.mark.parametrize(
+    "text", ["SQLite is a database\n", "RIFF raff\n", "ID3 has tags\n", "a\0b\nc\n"]
+)
+def test_text_that_begins_like_a_foreign_file_is_text(text):
+    assert understand([written("a.txt", text)]).count() >= 1
 
 
 def test_an_empty_file_is_said_to_be_empty():
@@ -609,7 +623,7 @@ def test_an_empty_file_is_said_to_be_empty():
     [
         ("a" * 70_000 + "\n", r"a line of over 65,536 bytes\na.tsv:1\nbreak it up"),
         ("Привет\nмир\n".encode("cp1251"), r"byte 0xCF is not UTF-8\na.tsv:1:1"),
-        (b"a\0b\n", r"NUL byte: is this text\?\na.tsv:1"),
+        (b"a\0b\n", r"a line with a NUL byte\na.tsv:1\nname a text file"),
     ],
     ids=["long", "Cyrillic", "NUL"],
 )
@@ -658,7 +672,7 @@ def test_fingerprint_sees_content_and_size_but_not_dates(tmp_path):
             "put the former files back, or begin a new run with the new ones"
         )
     path.unlink()
-    with pytest.raises(DataError, match=r"there is no such file\na.tsv"):
+    with pytest.raises(MissingFileError, match=r"there is no such file\na.tsv"):
         source.refuse_change(before)
 
 

@@ -106,7 +106,7 @@ def test_different_numbers_have_different_words(name):
 def test_what_cannot_be_spelt_is_refused(spell, number):
     with pytest.raises(UsageError) as caught:
         spell(number)
-    assert str(caught.value) == f"{number} cannot be spelt out\nuse 0 to 999,999"
+    assert str(caught.value) == f"{number} cannot be spelt out\nnumber\nuse 0 to 999,999"
 
 
 @pytest.mark.parametrize(

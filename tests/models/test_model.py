@@ -28,7 +28,11 @@ def test_a_decoder_must_be_told_what_to_follow():
     with pytest.raises(UsageError) as fault:
         model_of("rnn-none")(example.source, example.lengths)
 
-    assert str(fault.value) == "a decoder is forced along given symbols\ninputs"
+    assert str(fault.value) == (
+        "a decoder is forced along given symbols\n"
+        "inputs\n"
+        "give the target so far as inputs, or search with regard.beam(model.reader, ...)"
+    )
 
 
 def test_a_language_model_reads_only_what_it_says():

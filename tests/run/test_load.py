@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.answer.predictor import Predictor
-from regard.errors import MemoryLimitError, ModelFileError, RegardError
+from regard.errors import MemoryLimitError, MissingFileError, ModelFileError, RegardError
 from regard.models import ModelSettings, Sizes, build, count_parameters
 from regard.run import archive, device, find, load, weights
 from regard.run.folder import Run
@@ -198,7 +198,8 @@ class TestPlaces:
     """What can be named in place of a run folder."""
 
     def test_nothing_there(self, tmp_path):
-        assert refused(tmp_path / "absent").what == "there is no such run"
+        with pytest.raises(MissingFileError, match="there is no such run or model"):
+            Predictor.load(tmp_path / "absent")
 
     def test_a_folder_of_something_else(self, tmp_path):
         assert "no config.toml" in refused(tmp_path).what

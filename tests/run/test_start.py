@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.errors import ModelFileError, UsageError
+from regard.errors import MissingFileError, ModelFileError, UsageError
 from regard.run.folder import Run
 from regard.run.origin import start_weights
 from regard.run.pack import pack
@@ -111,5 +111,5 @@ def test_a_preset_is_another_model(earlier):
 
 
 def test_what_is_not_there_is_named(tmp_path):
-    with pytest.raises(ModelFileError, match="there is no such run"):
+    with pytest.raises(MissingFileError, match="there is no such run"):
         resolve(start=str(tmp_path / "nothing"))

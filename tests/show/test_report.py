@@ -8,7 +8,6 @@ from rich.cells import cell_len
 
 from regard.data.check import Examined, Report
 from regard.data.example import Labelled, Line, Pair, Pointed, Tagged
-from regard.errors import DataError, RegardError
 from regard.evaluate import Comparison, Metric
 from regard.show import report
 from regard.tasks import Prediction
@@ -108,19 +107,6 @@ def test_a_verdict_says_whether_it_may_be_luck(printed):
     assert "more than luck: p = 0.0131, paired bootstrap" in shown
     unsure = Comparison(BLEU, better, 0.2, "randomisation")
     assert "it may be luck: p = 0.2000" in printed(report.verdict(unsure, ("a", "b")))
-
-
-def test_an_error_says_what_where_and_what_to_do(printed):
-    fault = DataError("a [red]bad\x1b line\nand another", "a.txt:3", "look at it")
-    lines = printed(report.error_panel(fault)).split("\n")
-    assert [line.strip("│ ") for line in lines[1:-2]] == [
-        "a [red]bad␛ line",
-        "and another",
-        "where  a.txt:3",
-        "try    look at it",
-    ]
-    assert "error" in lines[0]
-    assert len(printed(report.error_panel(RegardError("only this"))).split("\n")) == 4
 
 
 def test_an_answer_shows_how_sure_each_symbol_was(printed):

@@ -88,7 +88,7 @@ def test_one_that_fails_leaves_the_others_their_turn(pair, tmp_path, monkeypatch
 
     def diverge(folder, *rest):
         if folder.name == "one":
-            raise DivergedError("the numbers ran away")
+            raise DivergedError("the numbers ran away", "step 3", "lower train.rate")
         return train(folder, *rest)
 
     monkeypatch.setattr(compare_module, "train", diverge)
@@ -101,7 +101,7 @@ def test_one_that_fails_leaves_the_others_their_turn(pair, tmp_path, monkeypatch
 
 def test_when_all_fail_the_first_fault_is_told(pair, tmp_path, monkeypatch):
     def diverge(folder, *_):
-        raise DivergedError(f"{folder.name} ran away")
+        raise DivergedError(f"{folder.name} ran away", "step 3", "lower train.rate")
 
     monkeypatch.setattr(compare_module, "train", diverge)
     with pytest.raises(DivergedError, match="one ran away"):

@@ -142,7 +142,11 @@ class Stream:
     def _together(self, lines: list[TextLine], advance: Progress | None) -> list[Prediction]:
         for line in lines:
             if line.fault:
-                raise DataError(f"this line cannot be read: {line.fault}")
+                raise DataError(
+                    f"this line cannot be read: {line.fault}",
+                    where=self.name,
+                    remedy="save it as UTF-8 text, or answer such lines with nothing: --keep-going",
+                )
         return self.predictor.predict(
             [line.text for line in lines],
             decode=self.decode,

@@ -72,6 +72,7 @@ def _ready(
                 f"{name} has shape {tuple(tensor.shape)}: its batch and heads differ from the query's "
                 f"{tuple(query.shape[:-2])}",
                 where=name,
+                remedy=f"give {name} the shape ({', '.join(map(str, query.shape[:-2]))}, keys, width)",
             )
     if isinstance(score, str):
         score = _with_identity(score, query.shape[-1], key.shape[-1], key.shape[-2]).to(query)

@@ -110,6 +110,7 @@ class Heads(nn.Module):
             raise UsageError(
                 f"heads to keep are distinct numbers in 0..{self.num_heads - 1}, not {heads}",
                 where="Heads.keep",
+                remedy="name each head to keep once: keep([0, 2])",
             )
         chosen = torch.tensor(heads, dtype=torch.long, device=self.query.weight.device)
         for projection, width in (

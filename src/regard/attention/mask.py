@@ -131,7 +131,11 @@ class Window(Mask):
 
     def __post_init__(self) -> None:
         if self.before < 0 or self.after < 0:
-            raise UsageError(f"a window reaches 0 or more positions, not {self}", where="Window")
+            raise UsageError(
+                f"a window reaches 0 or more positions, not {self}",
+                where="Window",
+                remedy="Window(before=2, after=0) sees itself and the two positions before it",
+            )
 
     def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
         """I - before <= j <= i + after."""
@@ -156,7 +160,11 @@ class Strided(Mask):
 
     def __post_init__(self) -> None:
         if self.stride < 1:
-            raise UsageError(f"a stride is at least 1, not {self.stride}", where="Strided")
+            raise UsageError(
+                f"a stride is at least 1, not {self.stride}",
+                where="Strided",
+                remedy="Strided(4) sees every fourth position",
+            )
 
     def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
         """|i - j| < stride, or a whole number of strides."""
@@ -178,7 +186,11 @@ class GlobalWindow(Mask):
 
     def __post_init__(self) -> None:
         if self.radius < 0 or self.globals < 0:
-            raise UsageError(f"radius and globals are 0 or more, not {self}", where="GlobalWindow")
+            raise UsageError(
+                f"radius and globals are 0 or more, not {self}",
+                where="GlobalWindow",
+                remedy="GlobalWindow(radius=4, globals=1) sees four positions on each side and the first",
+            )
 
     def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
         """|i - j| <= radius, or one of them is global."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from regard.box.card import CARD, Card, read
-from regard.errors import UsageError, nearest
+from regard.errors import MissingFileError, UsageError, nearest
 
 PLACE = Path(__file__).parent / "models"
 
@@ -23,7 +23,7 @@ def folder(name: str) -> Path:
     """Where a model lies."""
     if name not in names():
         remedy = nearest(name, names()) if names() else "train one: regard train --help"
-        raise UsageError(f"there is no model '{name}' in the box", "model", remedy)
+        raise MissingFileError(f"there is no model '{name}' in the box", "model", remedy)
     return PLACE / name
 
 

@@ -97,7 +97,11 @@ def _look(
 
     if toy is not None:
         if files:
-            raise UsageError("look at a toy or at files, not both", where="--toy")
+            raise UsageError(
+                "look at a toy or at files, not both",
+                where="--toy",
+                remedy="leave out the toy, or the files",
+            )
         return {"toy": toy_named(toy)}
     found = splits(files, task, on_bad_utf8=on_bad_utf8)
     held_out = {"valid": found.valid, "test": found.test}

@@ -139,7 +139,9 @@ def _predicted(
     predictor = Predictor.load(path, device, weights=weights, note=output.say)  # type: ignore[arg-type]
     if task is not None and task != predictor.task:
         raise UsageError(
-            f"one run was trained to {task}, the other to {predictor.task}", where=str(path)
+            f"one run was trained to {task}, the other to {predictor.task}",
+            where=str(path),
+            remedy="compare runs of one task on one test set",
         )
     learned = predictor.run.task
     questions = exam.questions(learned)
@@ -178,7 +180,11 @@ def _lines(path: Path) -> list[str]:
     found = []
     for line in read_lines(path):
         if line.fault:
-            raise DataError(f"this line cannot be read: {line.fault}", f"{path}:{line.number}")
+            raise DataError(
+                f"this line cannot be read: {line.fault}",
+                f"{path}:{line.number}",
+                remedy="save the file as UTF-8 text, one answer a line",
+            )
         found.append(line.text)
     return found
 

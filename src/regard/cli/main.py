@@ -108,10 +108,17 @@ def _unforeseen(fault: Exception) -> int:
     """What the machine refuses is no fault of ours; everything else is."""
     if isinstance(fault, MemoryError) or type(fault).__name__ == "OutOfMemoryError":
         remedy = "take a smaller model, or lower batch.tokens"
-        return output.explain(MemoryLimitError("memory ran out", remedy=remedy), fault)
+        return output.explain(
+            MemoryLimitError("memory ran out", remedy=remedy, where="memory"), fault
+        )
     if isinstance(fault, OSError):
         what, where = fault.strerror or str(fault), str(fault.filename or "")
-        return output.explain(DiskError(what.lower(), where=where), fault)
+        return output.explain(
+            DiskError(
+                what.lower(), where=where, remedy="look at the path and its permissions: ls -l"
+            ),
+            fault,
+        )
     return output.report_bug(fault)
 
 

@@ -118,7 +118,9 @@ def report_bug(fault: BaseException) -> int:
     what = f"this is a fault of regard: {type(fault).__name__}: {fault}"
     return explain(
         RegardError(
-            what, remedy="run it again with `regard --debug ...` and report what it prints"
+            what,
+            remedy="run it again with `regard --debug ...` and report what it prints",
+            where="regard",
         ),
         fault,
     )

@@ -179,14 +179,16 @@ def predict(
     from regard.answer.engine import changed
     from regard.answer.stream import Form, Manner, Shard, Stream, skip, write_out
     from regard.cli.bar import bar
-    from regard.errors import DataError, UsageError
+    from regard.errors import UsageError, missing
 
     run, texts = meant(words or (), model, NAMES[name][0])
     if texts and source is not None:
-        raise UsageError("texts or a file, not both", where="--input")
+        raise UsageError(
+            "texts or a file, not both", where="--input", remedy="leave out the texts, or --input"
+        )
     refuse_files(texts, "answer its lines: --input {}")
     if source is not None and not source.exists():
-        raise DataError("there is no such file", where=str(source))
+        raise missing(source)
     if looking and (as_json or target is not None or n_best > 1):
         raise UsageError("a map is for the eye", "--look", "for files: regard look --svg, --json")
     share, form = Shard.parse(shard), Form(n_best, scores, as_json)

@@ -237,13 +237,21 @@ class EpochPlan:
         All ranks get equally many: where the epoch ends inside a round, the last get empty ones.
         """
         if not 0 <= rank < world:
-            raise UsageError(f"there is no rank {rank} in a world of {world}")
+            raise UsageError(
+                f"there is no rank {rank} in a world of {world}",
+                where="rank",
+                remedy="give a rank from 0 to world - 1",
+            )
         first, window = start, 0
         while window < self._plan.windows and first >= self._count(window):
             first -= self._count(window)
             window += 1
         if first and window == self._plan.windows:
-            raise ResumeError(f"epoch {self._number} has {len(self)} batches, so none at {start}")
+            raise ResumeError(
+                f"epoch {self._number} has {len(self)} batches, so none at {start}",
+                where=f"batch {start}",
+                remedy="the data or batch.tokens changed: begin a new run in another folder",
+            )
         turn = 0
         for number in range(window, self._plan.windows):
             for batch in self._window(number)[first if number == window else 0 :]:

@@ -145,6 +145,7 @@ class ColumnWriter:
                 f"column '{self._name}' has {len(rows.values):,} values, "
                 f"not the {int(rows.lengths.sum()):,} of its rows",
                 where=f"row {self._rows + len(self._waiting)}",
+                remedy="give as many values as the lengths of the rows add up to",
             )
         self.flush()
         self._write(rows)
@@ -164,6 +165,7 @@ class ColumnWriter:
             raise DataError(
                 f"column '{self._name}' has {wanted}, not {row.dtype} of shape {row.shape}",
                 where=f"row {self._rows + len(self._waiting)}",
+                remedy="give every row of a column the same form",
             )
 
     def _write(self, rows: Ragged) -> None:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias, cast, final
 
-from regard.errors import DataError, DiskError
+from regard.errors import DataError, DiskError, missing
 
 Stream: TypeAlias = BinaryIO | io.BufferedIOBase
 Compression = Literal["", "gzip", "xz", "zstd"]
@@ -68,11 +68,17 @@ def _open(path: Path) -> io.BufferedReader:
     try:
         return io.BufferedReader(io.FileIO(path), BLOCK)
     except FileNotFoundError:
-        raise DataError("there is no such file", where=str(path)) from None
+        raise missing(path) from None
     except IsADirectoryError:
-        raise DataError("this is a folder, not a file", where=str(path)) from None
+        raise DataError(
+            "this is a folder, not a file", where=str(path), remedy="name a file in it"
+        ) from None
     except OSError as fault:
-        raise DiskError(f"the file cannot be read: {fault.strerror}", where=str(path)) from None
+        raise DiskError(
+            f"the file cannot be read: {fault.strerror}",
+            where=str(path),
+            remedy="look at its permissions: ls -l",
+        ) from None
 
 
 def _recognised(head: bytes) -> Compression:

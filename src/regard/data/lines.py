@@ -18,6 +18,27 @@ from regard.errors import DataError
 LINE_BOUND = 64 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
+# What people bring that is not text, by its first bytes.
+FOREIGN = {
+    b"PK\x03\x04": "a zip archive (or an office document)",
+    b"%PDF": "a PDF document",
+    b"BZh": "a file compressed with bzip2",
+    b"SQLite": "a database",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x89PNG": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"GIF8": "a GIF picture",
+    b"RIFF": "a sound or video file",
+    b"ID3": "an MP3 sound file",
+    b"fLaC": "a FLAC sound file",
+    b"OggS": "an Ogg sound file",
+    b"\x7fELF": "a program",
+    b"MZ\x90": "a program",
+    b"\x80\x04\x95": "a Python pickle",
+    b"\x80\x05\x95": "a Python pickle",
+}
+_CONTROLS = frozenset({*range(9), *range(14, 27), *range(28, 32)})  # bytes that no text has
+
 Fault = Literal["too long", "NUL byte", "not UTF-8"]
 OnBadUtf8 = Literal["stop", "skip"]
 
@@ -39,7 +60,8 @@ def read_lines(
     """The lines of a file or a binary stream, compressed or not; `notes` receives what was mended."""
     name = name_of(origin)
     with opened(origin) as stream:
-        _refuse_wide_characters(stream.peek(4096)[:4096], name)
+        head = stream.peek(4096)[:4096]
+        _refuse_wide_characters(head, name)
         for number, raw in enumerate(_raw_lines(stream), start=1):
             skipped = 0
             if number == 1 and raw.startswith(BYTE_ORDER_MARK):
@@ -50,12 +72,15 @@ def read_lines(
             if len(content) > LINE_BOUND:
                 yield TextLine(number, "", "too long")
             elif b"\0" in content:
+                if on_bad_utf8 == "stop":
+                    refuse_binary(head, name)
                 yield TextLine(number, "", "NUL byte")
             else:
                 try:
                     line = TextLine(number, content.decode("utf-8"))
                 except UnicodeDecodeError as fault:
                     if on_bad_utf8 == "stop":
+                        refuse_binary(head, name)
                         raise _not_utf8(fault, f"{name}:{number}", skipped) from None
                     line = TextLine(number, "", "not UTF-8")
                 yield line
@@ -69,6 +94,29 @@ def count_lines(origin: Path | Stream) -> int:
             count += block.count(b"\n")
             last = block[-1:]
     return count if last == b"\n" else count + 1
+
+
+def refuse_binary(head: bytes, name: str) -> None:
+    """Say what a file is that begins so and is not text."""
+    strange = sum(byte in _CONTROLS for byte in head)
+    is_text = not strange or (_is_utf8(head) and strange < 0.3 * len(head))
+    if (is_text or _wide_encoding(head)) and not head.startswith(b"%PDF-"):
+        return
+    kind = next((kind for magic, kind in FOREIGN.items() if head.startswith(magic)), "")
+    raise DataError(
+        f"this is {kind or 'a binary file'}, not text",
+        where=name,
+        remedy='name a text file: one example a line, TSV, or JSON lines {"src": "...", "tgt": "..."}',
+    )
+
+
+def _is_utf8(head: bytes) -> bool:
+    """Whether bytes are UTF-8, but for a character that is cut at their end."""
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        return fault.start >= len(head) - 3
+    return True
 
 
 def _raw_lines(stream: io.BufferedReader) -> Iterator[bytes]:

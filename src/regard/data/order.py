@@ -31,7 +31,11 @@ def permuted(
     `stream` names further independent shuffles of the same epoch.
     """
     if not 1 <= count <= LARGEST:
-        raise UsageError(f"cannot shuffle {count} things: between 1 and 2^40 can be")
+        raise UsageError(
+            f"cannot shuffle {count} things: between 1 and 2^40 can be",
+            where="count",
+            remedy="give from 1 to 2^40 examples",
+        )
     if index.size and not 0 <= int(index.min()) <= int(index.max()) < count:
         raise IndexError(f"a position lies outside range({count})")
     if count <= FEW:

@@ -14,7 +14,7 @@ from regard.data.formats.plain import labelled_files, labelled_folders, listed, 
 from regard.data.lines import OnBadUtf8
 from regard.data.recognise import agree, by_habit, go_together, parallel, plain, recognise
 from regard.data.source import Source
-from regard.errors import DataError, UsageError, nearest
+from regard.errors import DataError, UsageError, missing, nearest
 
 __all__ = ["Source", "Splits", "splits", "understand"]
 
@@ -47,7 +47,7 @@ def understand(
     hint = _task(task)
     for path in paths:
         if not path.exists():
-            raise _absent(path)
+            raise missing(path)
     if len(paths) == 1 and paths[0].is_dir():
         parts = _folder_parts(paths[0], "train", hint)
     else:
@@ -74,7 +74,9 @@ def _parts(paths: Sequence[Path], task: TaskName | None) -> tuple[Format, ...]:
     """Two sides of one thing, or files that hold whole examples and follow one another."""
     if not paths:
         raise UsageError(
-            "no file was named", remedy="give two files (train.en train.de) or one TSV"
+            "no file was named",
+            remedy="give two files (train.en train.de) or one TSV",
+            where="files",
         )
     for path in paths:
         if path.is_dir():
@@ -144,12 +146,6 @@ def _task(task: str | None) -> TaskName | None:
             return known
     if task is None:
         return None
-    raise UsageError(f"there is no task '{task}'", remedy=nearest(task, get_args(TaskName)))
-
-
-def _absent(path: Path) -> UsageError:
-    beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-    near = nearest(path.name, beside)
-    return UsageError(
-        "there is no such file", where=str(path), remedy=near if near.startswith("did") else ""
+    raise UsageError(
+        f"there is no task '{task}'", remedy=nearest(task, get_args(TaskName)), where="task"
     )

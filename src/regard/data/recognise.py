@@ -28,17 +28,10 @@ from regard.data.formats.record import (
 )
 from regard.data.formats.subtitle import PairedSubtitles, Subtitles, looks_timed
 from regard.data.formats.table import Table, label_column, rows_of, separator_of
-from regard.data.lines import LINE_BOUND, read_lines
+from regard.data.lines import LINE_BOUND, read_lines, refuse_binary
 from regard.errors import DataError
 
 HEAD_LINES = 200
-FOREIGN = {
-    b"PK\x03\x04": "a zip archive (or an office document)",
-    b"%PDF": "a PDF document",
-    b"BZh": "compressed with bzip2",
-    b"SQLite": "a database",
-    b"\x93NUMPY": "a NumPy array",
-}
 STRUCTURED = frozenset(
     {".tsv", ".tab", ".csv", ".json", ".jsonl", ".ndjson", ".conllu", ".conll", ".po", ".tmx", ".xlf",
      ".xliff", ".parquet", ".arrow"}
@@ -59,7 +52,7 @@ def recognise(path: Path, task: TaskName | None) -> Format:
     style = style_of(start)
     if style is not None:
         return columnar(path, style, task)
-    refuse_foreign(start, path)
+    refuse_binary(start, str(path))
     suffix = Path(bare_name(path)).suffix.lower()
     if suffix == ".tmx" or _root(start) == "tmx":
         return Tmx(path)
@@ -123,25 +116,17 @@ def _nothing_to_read(path: Path) -> DataError:
             what, remedy = f"a line of over {LINE_BOUND:,} bytes", "break it up: one text a line"
             return DataError(what, f"{path}:{line.number}", remedy)
         if line.fault:
-            return DataError(f"{line.fault}: is this text?", f"{path}:{line.number}")
-    return DataError("the file is empty", where=str(path))
+            remedy = "name a text file: this one looks binary"
+            return DataError(f"a line with a {line.fault}", f"{path}:{line.number}", remedy)
+    return DataError(
+        "the file is empty", where=str(path), remedy="name a file with one example a line"
+    )
 
 
 def _first_lines(path: Path) -> list[str]:
     """Those with a fault are left to the reading itself."""
     lines = islice(read_lines(path, on_bad_utf8="skip"), HEAD_LINES)
     return [line.text for line in lines if not line.fault]
-
-
-def refuse_foreign(start: bytes, path: Path) -> None:
-    """Name the formats people bring that are not text."""
-    name = next((name for magic, name in FOREIGN.items() if start.startswith(magic)), None)
-    if name is not None:
-        raise DataError(
-            f"this is {name}, which is not read",
-            where=str(path),
-            remedy='write it as TSV or as JSON lines: {"src": "...", "tgt": "..."}',
-        )
 
 
 def agree(found: Format, task: TaskName | None) -> Format:

@@ -112,4 +112,8 @@ def _absorb(path: Path, digest: hashlib._Hash) -> None:
                 file.seek(offset)
                 digest.update(file.read(BLOCK))
     except FileNotFoundError:
-        raise DataError("the file is gone", where=str(path)) from None
+        raise DataError(
+            "the file is gone",
+            where=str(path),
+            remedy="put it back, or begin a new run with other files",
+        ) from None

@@ -80,10 +80,18 @@ def write(
         for row in rows:
             if row.keys() != writers.keys():
                 wanted, found = ", ".join(writers), ", ".join(row)
-                raise DataError(f"the columns are {wanted}, not {found}", where=f"row {count}")
+                raise DataError(
+                    f"the columns are {wanted}, not {found}",
+                    where=f"row {count}",
+                    remedy="give every row the same columns",
+                )
             added = {writer.add(row[name]) for name, writer in writers.items()}
             if len(added) > 1:
-                raise DataError("the columns have not as many rows", where=f"row {count}")
+                raise DataError(
+                    "the columns have not as many rows",
+                    where=f"row {count}",
+                    remedy="give every column one value for each row",
+                )
             before, count = count, count + added.pop()
             if progress is not None and count // EVERY > before // EVERY:
                 progress(count)
@@ -122,7 +130,11 @@ class Store:
             raise
         except OSError as fault:
             what = f"cannot read the prepared data: {fault.strerror or fault}"
-            raise DiskError(what, where=str(fault.filename or folder)) from fault
+            raise DiskError(
+                what,
+                where=str(fault.filename or folder),
+                remedy="look at the disk and its permissions; removing the run's data/ prepares it anew",
+            ) from fault
 
     @property
     def names(self) -> tuple[str, ...]:

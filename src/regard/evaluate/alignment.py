@@ -59,7 +59,9 @@ def alignment_error(predicted: Sequence[str], gold: Sequence[str]) -> Metric:
     good, total = counts.sum(axis=0)
     if not total:
         raise DataError(
-            f"the {len(gold)} alignments hold no links", remedy="give at least one link"
+            f"the {len(gold)} alignments hold no links",
+            remedy="give at least one link",
+            where="gold",
         )
     ends = bootstrap(counts, lambda sums: 100 - percent(sums[:, 0], sums[:, 1]))
     signature = f"format:pharaoh|n:{len(gold)}|{BOOTSTRAP}"

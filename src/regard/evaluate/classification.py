@@ -37,7 +37,9 @@ def token_accuracy(
     )
     right, total = counts.sum(axis=0)
     if not total:
-        raise DataError(f"the {len(gold)} sentences hold no tokens", remedy="give tagged words")
+        raise DataError(
+            f"the {len(gold)} sentences hold no tokens", remedy="give tagged words", where="gold"
+        )
     ends = bootstrap(counts, lambda sums: percent(sums[:, 0], sums[:, 1]))
     signature = f"sentences:{len(gold)}|tokens:{total}|{BOOTSTRAP}"
     return Metric("token accuracy", float(100 * right / total), signature, ends)

@@ -83,6 +83,7 @@ def paired(
         raise DataError(
             f"the systems answered different tests: {len(system_a)} and {len(system_b)} hypotheses",
             remedy="compare systems on the same sentences, in the same order",
+            where="system_b",
         )
     lists = reference_lists(system_a, references)
     measure = bleu_of(lowercase, tokenize) if metric == "bleu" else CHRF(lowercase=lowercase)

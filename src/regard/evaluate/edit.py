@@ -59,7 +59,9 @@ def _error(
     edits, total = counts.sum(axis=0)
     if not total:
         raise DataError(
-            f"the {len(references)} references hold no {unit}s", remedy="an error rate needs some"
+            f"the {len(references)} references hold no {unit}s",
+            remedy="an error rate needs some",
+            where="references",
         )
     ends = bootstrap(counts, lambda sums: percent(sums[:, 0], sums[:, 1]))
     signature = f"unit:{unit}|norm:none|n:{len(references)}|{unit}s:{total}|{BOOTSTRAP}"

@@ -18,7 +18,11 @@ def repetition(hypotheses: Sequence[str], order: int = 2) -> Metric:
     Text too short to have an n-gram repeats nothing: 0.
     """
     if not hypotheses:
-        raise DataError("there is nothing to measure: 0 hypotheses", remedy="give at least one")
+        raise DataError(
+            "there is nothing to measure: 0 hypotheses",
+            remedy="give at least one",
+            where="hypotheses",
+        )
     counts = np.array([_repeated(line.split(), order) for line in hypotheses], dtype=np.int64)
     value, ends = _share(counts, empty=0.0)
     signature = f"order:{order}|n:{len(hypotheses)}|{BOOTSTRAP}"

@@ -54,9 +54,12 @@ def require_parallel(
         raise DataError(
             f"{names} do not pair up: {counts}",
             remedy="give one prediction for each reference, in the same order",
+            where=names,
         )
     if not predicted:
-        raise DataError(f"there is nothing to compare: {counts}", remedy="give at least one pair")
+        raise DataError(
+            f"there is nothing to compare: {counts}", remedy="give at least one pair", where=names
+        )
 
 
 def _finite(value: float) -> float | None:

@@ -321,4 +321,8 @@ def _embedding(
 
 def _need(count: int, what: str) -> None:
     if count < 1:
-        raise UsageError(f"{what}, not {count}", where="sizes")
+        raise UsageError(
+            f"{what}, not {count}",
+            where="sizes",
+            remedy="give the sizes of the vocabulary: Sizes(source=8000, target=8000)",
+        )

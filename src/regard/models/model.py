@@ -81,7 +81,11 @@ class Model(nn.Module):
         if not isinstance(self.reader, Decoder):
             return self.reader(encoded)
         if inputs is None:
-            raise UsageError("a decoder is forced along given symbols", where="inputs")
+            raise UsageError(
+                "a decoder is forced along given symbols",
+                where="inputs",
+                remedy="give the target so far as inputs, or search with regard.beam(model.reader, ...)",
+            )
         return self.reader(encoded, inputs)
 
     def hidden(

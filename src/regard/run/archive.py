@@ -95,7 +95,11 @@ def pack(folder: Path, archive: Path) -> list[str]:
     """Write the files of a run into one archive, the same bytes for the same files; say which."""
     missing = [name for name in _REQUIRED if not (folder / name).is_file()]
     if missing:
-        raise UsageError(f"there is no {' and no '.join(missing)} here", str(folder))
+        raise UsageError(
+            f"there is no {' and no '.join(missing)} here",
+            str(folder),
+            remedy="name a run folder that `regard train` made, with a model in it",
+        )
     with contextlib.ExitStack() as stack, system.disk_errors("read", folder):
         # Each file is opened once: one replaced meanwhile goes in as it was.
         sources = {
@@ -159,10 +163,18 @@ def _members(file: FileIO, where: str) -> list[_Member]:
             )
         position = member.end
         if position > size:
-            raise ModelFileError(f"the archive ends inside {shown(member.name)}", where)
+            raise ModelFileError(
+                f"the archive ends inside {shown(member.name)}",
+                where,
+                remedy="fetch the archive again: it is cut short",
+            )
         members.append(member)
     if not members:
-        raise ModelFileError("this is not an archive of a run", where)
+        raise ModelFileError(
+            "this is not an archive of a run",
+            where,
+            remedy="name an archive of a run: regard.Run.pack writes one",
+        )
     directory = _directory(members)
     file.seek(position)
     if size - position != len(directory) or file.read(len(directory)) != directory:
@@ -173,7 +185,11 @@ def _members(file: FileIO, where: str) -> list[_Member]:
         )
     lacking = [name for name in _REQUIRED if name not in {member.name for member in members}]
     if lacking:
-        raise ModelFileError(f"the archive has no {' and no '.join(lacking)}", where)
+        raise ModelFileError(
+            f"the archive has no {' and no '.join(lacking)}",
+            where,
+            remedy="pack the run again, whole",
+        )
     return members
 
 
@@ -210,7 +226,9 @@ def _verified(file: FileIO, member: _Member, where: str) -> Iterator[bytes]:
         yield piece
     if crc != member.crc:
         raise ModelFileError(
-            f"{shown(member.name)} is damaged, or changed while it was read", where
+            f"{shown(member.name)} is damaged, or changed while it was read",
+            where,
+            remedy="fetch the archive again",
         )
 
 

@@ -29,6 +29,7 @@ STATE = "state.json"
 _LONGEST_MANIFEST = 1 << 16
 _FOLDER = re.compile(r"step-([0-9]{1,18})(?:-([0-9]{1,9}))?")
 _GROUP = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_EARLIER = "`regard train` goes on from the checkpoint before it"
 _FILE = re.compile(rf"{re.escape(STATE)}|{_GROUP.pattern}\.safetensors")
 
 
@@ -90,7 +91,11 @@ class Checkpoints:
         the checkpoints from before are still there.
         """
         if keep < 1 or step < 0:
-            raise UsageError(f"cannot keep {keep} checkpoints at step {step}", "checkpoints")
+            raise UsageError(
+                f"cannot keep {keep} checkpoints at step {step}",
+                "checkpoints",
+                remedy="keep at least 1 checkpoint, at step 0 or later",
+            )
         content = _content(step, tensors, state)
         warnings = self._cleaned()
         try:
@@ -191,12 +196,20 @@ def _content(
 ) -> _Content:
     for group in tensors:
         if not _GROUP.fullmatch(group):
-            raise UsageError(f"'{group}' cannot name a group of tensors", "checkpoint")
+            raise UsageError(
+                f"'{group}' cannot name a group of tensors",
+                "checkpoint",
+                remedy="use lower-case letters and digits",
+            )
     try:
         text = json.dumps(state, ensure_ascii=False, allow_nan=False).encode()
         same = strict_json.loads(text) == state
     except (TypeError, ValueError) as fault:
-        raise UsageError(f"the state cannot be saved as JSON: {fault}", "checkpoint") from fault
+        raise UsageError(
+            f"the state cannot be saved as JSON: {fault}",
+            "checkpoint",
+            remedy="use numbers, texts, lists and dicts",
+        ) from fault
     if not same:
         raise UsageError(
             "the state would come back different from JSON",
@@ -225,7 +238,9 @@ def _load(found: _Found, device: str | torch.device, warnings: tuple[str, ...] =
     text = _read_small(found.folder / STATE, written[STATE].size)
     if hashlib.sha256(text).hexdigest() != written[STATE].sha256:
         raise ModelFileError(
-            f"{STATE} is not what was written: its SHA-256 differs", str(found.folder)
+            f"{STATE} is not what was written: its SHA-256 differs",
+            str(found.folder),
+            remedy=_EARLIER,
         )
     state = strict_json.loads(text, where=str(found.folder / STATE))
     return Checkpoint(found.step, found.folder, tensors, state, warnings)
@@ -245,14 +260,14 @@ def _read_manifest(found: _Found) -> dict[str, Written]:
             if _manifest(found.step, written) == text:
                 _check_sizes(found.folder, written)
                 return written
-    raise ModelFileError(f"{MANIFEST} is damaged", str(path))
+    raise ModelFileError(f"{MANIFEST} is damaged", str(path), remedy=_EARLIER)
 
 
 def _written(name: str, item: object, path: Path) -> Written:
     match item:
         case {"size": int(size), "sha256": str(sha256)} if _FILE.fullmatch(name):
             return Written(size, sha256)
-    raise ModelFileError(f"{MANIFEST} is damaged", str(path))
+    raise ModelFileError(f"{MANIFEST} is damaged", str(path), remedy=_EARLIER)
 
 
 def _check_sizes(folder: Path, written: Mapping[str, Written]) -> None:
@@ -261,9 +276,11 @@ def _check_sizes(folder: Path, written: Mapping[str, Written]) -> None:
         with system.disk_errors("read", path):
             size = path.stat().st_size if path.is_file() else None
         if size is None:
-            raise ModelFileError(f"{name} is missing", str(path))
+            raise ModelFileError(f"{name} is missing", str(path), remedy=_EARLIER)
         if size != it.size:
-            raise ModelFileError(f"{name} has {size:,} bytes instead of {it.size:,}", str(path))
+            raise ModelFileError(
+                f"{name} has {size:,} bytes instead of {it.size:,}", str(path), remedy=_EARLIER
+            )
 
 
 def _read_small(path: Path, limit: int) -> bytes:
@@ -272,9 +289,11 @@ def _read_small(path: Path, limit: int) -> bytes:
             with path.open("rb") as file:
                 text = file.read(limit + 1)
         except FileNotFoundError:
-            raise ModelFileError(f"{path.name} is missing", str(path)) from None
+            raise ModelFileError(f"{path.name} is missing", str(path), remedy=_EARLIER) from None
     if len(text) > limit:
-        raise ModelFileError(f"{path.name} is longer than {limit:,} bytes", str(path))
+        raise ModelFileError(
+            f"{path.name} is longer than {limit:,} bytes", str(path), remedy=_EARLIER
+        )
     return text
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from regard import box
 from regard.config import parse
-from regard.errors import ModelFileError, UsageError
+from regard.errors import MissingFileError, ModelFileError, UsageError
 from regard.run import archive, header, system
 from regard.run.settings import RunSettings
 
@@ -56,15 +56,19 @@ def folder_of(path: Path) -> Iterator[Path]:
         yield folder
 
 
-def no_such_run(name: str) -> ModelFileError:
+def no_such_run(name: str) -> MissingFileError:
     """The run or model in the box that was perhaps meant, or how to come by one."""
+    what = "there is no such run or model"
     with contextlib.suppress(OSError):
         beside = {Path(name).parent, Path("runs")}
         found = [one.parent for folder in beside for one in folder.glob("*/config.toml")]
         known = {**{one.name: str(one) for one in found}, **{one: one for one in box.names()}}
         if close := difflib.get_close_matches(Path(name).name, known, n=1):
-            return ModelFileError("there is no such run", name, f"did you mean {known[close[0]]}?")
-    return ModelFileError("there is no such run", name, "name a folder that `regard train` made")
+            return MissingFileError(what, name, f"did you mean {known[close[0]]}?")
+    remedy = (
+        "name a folder that `regard train` made, or a model in the box: `regard models` lists them"
+    )
+    return MissingFileError(what, name, remedy)
 
 
 def read_settings(path: Path) -> RunSettings:
@@ -75,7 +79,11 @@ def read_settings(path: Path) -> RunSettings:
     except UsageError as fault:
         raise ModelFileError(fault.what[:_LONGEST_WORDS], str(path), fault.remedy) from None
     except (ValueError, RecursionError) as fault:  # bad TOML, bad UTF-8, endless digits or brackets
-        raise ModelFileError(f"this is not TOML: {str(fault)[:200]}", str(path)) from None
+        raise ModelFileError(
+            f"this is not TOML: {str(fault)[:200]}",
+            str(path),
+            remedy="put back the config.toml that `regard train` wrote",
+        ) from None
 
 
 def read_bounded(path: Path, kind: str, longest: int) -> bytes:
@@ -83,5 +91,9 @@ def read_bounded(path: Path, kind: str, longest: int) -> bytes:
     with system.opened(path, kind) as file:
         content = file.read(longest + 1) or b""
     if len(content) > longest:
-        raise ModelFileError(f"{path.name} is longer than {longest:,} bytes", str(path))
+        raise ModelFileError(
+            f"{path.name} is longer than {longest:,} bytes",
+            str(path),
+            remedy="take the file from the run itself: no file of its kind is as long",
+        )
     return content

@@ -29,6 +29,7 @@ from regard.strict_json import loads
 from regard.tasks import TASKS, Task
 
 LONGEST_TASK = 1 << 28  # bytes of tokenizer.json
+_MEND = "put back the tokenizer.json that `regard train` wrote for this run"
 WIDEST = 1 << 20  # no width, and no number of heads, of any model has ever come near
 DEEPEST = 1 << 12  # nor any number of layers
 _AXES = ("width", "heads", "key_width", "value_width", "feedforward")
@@ -48,18 +49,24 @@ def read_task(path: Path, name: str) -> Task:
     content = read_bounded(path, "tokenizer", LONGEST_TASK)
     document = loads(content, max_bytes=LONGEST_TASK, where=str(path))
     if not isinstance(document, dict) or document.get("format") != "regard-task":
-        raise ModelFileError("this is no tokenizer of ours", where=str(path))
+        raise ModelFileError("this is no tokenizer of ours", where=str(path), remedy=_MEND)
     parts = document.get("parts")
     if document.get("task") != name or not isinstance(parts, dict):
         raise ModelFileError(
-            f"the tokenizer belongs to task {document.get('task')!r}, not {name!r}", where=str(path)
+            f"the tokenizer belongs to task {document.get('task')!r}, not {name!r}",
+            where=str(path),
+            remedy=_MEND,
         )
     if not all(isinstance(part, str) for part in parts.values()):
-        raise ModelFileError("each part of a tokenizer is a document", where=str(path))
+        raise ModelFileError(
+            "each part of a tokenizer is a document", where=str(path), remedy=_MEND
+        )
     try:
         return TASKS[name].from_dict(parts)  # type: ignore[index]
     except KeyError as fault:
-        raise ModelFileError(f"the tokenizer lacks its part {fault}", where=str(path)) from None
+        raise ModelFileError(
+            f"the tokenizer lacks its part {fault}", where=str(path), remedy=_MEND
+        ) from None
 
 
 def write_task(path: Path, task: Task, name: str) -> None:
@@ -173,6 +180,7 @@ def _untouched(settings: ModelSettings, sizes: Sizes, path: Path) -> Model:
         raise ModelFileError(
             f"no model can be built from these settings: {what[:200]}",
             where=str(path.with_name("config.toml")),
+            remedy="put back the config.toml that `regard train` wrote",
         ) from None
 
 
@@ -180,7 +188,11 @@ def refuse_unbuildable(settings: RunSettings) -> None:
     """Some choices exclude each other, and only building tells: tried before anything is read or learned."""
     for where, name, value in _sizes_of(settings.model):
         if value > (DEEPEST if name == "layers" else WIDEST):
-            raise UsageError(f"{value:,} is more than any model has", where=where)
+            raise UsageError(
+                f"{value:,} is more than any model has",
+                where=where,
+                remedy="choose a smaller number: `regard config PRESET` shows sensible ones",
+            )
     sizes = Sizes(source=7, target=7, labels=3, shared=settings.text.shared)
     if settings.task == "point":
         sizes = Sizes(features=2, begin=0, end=0)

@@ -43,6 +43,9 @@ def resolve(
         given = merge(_started(start), given)
     data = _data(toy, train, valid)
     tree = merge(given, {"data": data} if data else {})
+    if task is not None and toy is not None and task != toy_named(toy).task:
+        what = f"the toy {toy} teaches the task {toy_named(toy).task}, not {task}"
+        raise UsageError(what, f'task="{task}"', "leave the task out, or take another toy")
     if task is not None:
         tree["task"] = task
     tree = merge(tree, more or {})

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
 
-from regard.errors import DiskError, ModelFileError
+from regard.errors import DiskError, ModelFileError, RegardError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _LOCKED_OUT = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -38,12 +38,20 @@ def opened(path: Path, kind: str) -> Iterator[FileIO]:
         try:
             descriptor = os.open(path, flags)
         except FileNotFoundError:
-            raise ModelFileError(f"there is no {kind} {path.name}", str(path)) from None
+            raise ModelFileError(
+                f"there is no {kind} {path.name}",
+                str(path),
+                remedy="name a run folder that `regard train` made, or `regard doctor` it",
+            ) from None
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             os.close(descriptor)
             found = "a folder" if stat.S_ISDIR(mode) else "not a plain file"
-            raise ModelFileError(f"{path.name} is {found}; a {kind} is needed", str(path))
+            raise ModelFileError(
+                f"{path.name} is {found}; a {kind} is needed",
+                str(path),
+                remedy="name a run folder as `regard train` made it",
+            )
         with FileIO(descriptor, "rb") as file:
             yield file
 
@@ -53,7 +61,7 @@ def disk_errors(action: str, path: Path, needed: int | None = None) -> Iterator[
     """Turn the system's complaint into one that says what, where and what to do."""
     try:
         yield
-    except DiskError:
+    except RegardError:
         raise
     except OSError as fault:
         raise _explained(fault, action, path, needed) from fault

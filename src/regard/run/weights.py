@@ -95,7 +95,11 @@ def lay_out(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = 
         notes["tied"] = json.dumps(tied, separators=(",", ":"))
     head = header.compose(entries, notes)
     if len(head) - header.PREFIX > header.LONGEST:
-        raise UsageError(f"{len(tensors):,} tensors are too many for one weights file")
+        raise UsageError(
+            f"{len(tensors):,} tensors are too many for one weights file",
+            where="tensors",
+            remedy="join some of them, or write several files",
+        )
     return Layout(head, tuple(stored[name] for name in names))
 
 
@@ -206,10 +210,16 @@ def _memory(tensor: Tensor) -> tuple[object, ...]:
 
 def _check_storable(name: str, tensor: Tensor) -> None:
     if not name or not name.isprintable() or name == "__metadata__":
-        raise UsageError(f"{shown(name)} cannot be the name of a tensor")
+        raise UsageError(
+            f"{shown(name)} cannot be the name of a tensor",
+            where="tensors",
+            remedy="use printable names, as a state dict has them",
+        )
     if tensor.dtype not in _NAMES or tensor.layout is not torch.strided or tensor.is_meta:
         raise UsageError(
-            f"tensor {shown(name)} cannot be saved: {tensor.dtype}, {tensor.layout}, {tensor.device}"
+            f"tensor {shown(name)} cannot be saved: {tensor.dtype}, {tensor.layout}, {tensor.device}",
+            where="tensors",
+            remedy="make it a dense tensor of a usual kind: tensor.to_dense().float()",
         )
 
 
@@ -234,7 +244,11 @@ def _filled(file: FileIO, room: memoryview, path: Path) -> Iterator[memoryview]:
     while room:
         count = file.readinto(room[: files.CHUNK])
         if not count:
-            raise ModelFileError(f"{path.name} was cut while it was read", str(path))
+            raise ModelFileError(
+                f"{path.name} was cut while it was read",
+                str(path),
+                remedy="load it again when nobody writes it",
+            )
         yield room[:count]
         room = room[count:]
 
@@ -249,7 +263,9 @@ def _check_memory(head: Header, device: torch.device, path: Path) -> None:
         return
     if needed > memory:
         raise MemoryLimitError(
-            f"{path.name} needs {needed:,} bytes of memory; this machine has {memory:,}", str(path)
+            f"{path.name} needs {needed:,} bytes of memory; this machine has {memory:,}",
+            str(path),
+            remedy="close other programs, or use a machine with more memory",
         )
 
 
@@ -260,6 +276,7 @@ def _allocated(entry: Entry, path: Path) -> Tensor:
         raise MemoryLimitError(
             f"no memory for tensor {shown(entry.name)} of {entry.end - entry.begin:,} bytes",
             str(path),
+            remedy="close other programs, or use a machine with more memory",
         ) from fault
 
 
@@ -267,7 +284,9 @@ def _check_truth(entry: Entry, tensor: Tensor, path: Path) -> None:
     """A truth value is 0 or 1: on any other byte torch's kernels disagree with each other."""
     if tensor.dtype is torch.bool and tensor.numel() and int(tensor.view(torch.uint8).max()) > 1:
         raise ModelFileError(
-            f"tensor {shown(entry.name)} has truth values other than 0 and 1", str(path)
+            f"tensor {shown(entry.name)} has truth values other than 0 and 1",
+            str(path),
+            remedy="fetch or train the model again: this file is damaged",
         )
 
 

@@ -138,6 +138,7 @@ def heat_map(
         raise UsageError(
             f"a {weights.shape} matrix does not fit {len(rows)} rows and {len(columns)} columns",
             where="weights",
+            remedy="give one name for each row and each column",
         )
     cell = max(2.0, min(CELL, SIDE / max(1, *weights.shape)))
     down, across = [_label(name) for name in rows], [_label(name) for name in columns]

@@ -135,10 +135,15 @@ def heat_map(
         raise UsageError(
             f"a {shape} matrix does not fit {len(rows)} rows and {len(columns)} columns",
             where="weights",
+            remedy="give one name for each row and each column",
         )
     finite = weights[np.isfinite(weights)]
     if finite.size and finite.min() < -1e-6:
-        raise UsageError(f"a weight of {finite.min():g} is below 0", where="weights")
+        raise UsageError(
+            f"a weight of {finite.min():g} is below 0",
+            where="weights",
+            remedy="give attention weights: after the softmax, not before",
+        )
     largest = float(finite.max(initial=0.0))
     if top is None:
         top = min((one for one in TOPS if one >= largest), default=1.0)

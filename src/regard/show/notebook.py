@@ -105,7 +105,11 @@ def neuron_view(
     """
     del model_type, tokenizer
     if sentence_b is not None:
-        raise UsageError("one text at a time is looked at", where="sentence_b")
+        raise UsageError(
+            "one text at a time is looked at",
+            where="sentence_b",
+            remedy="leave sentence_b out, and call it once for each text",
+        )
     if not isinstance(model, (Trace, Predictor, str, Path)):
         raise UsageError(
             f"a {type(model).__name__} does not show its neurons",
@@ -115,7 +119,9 @@ def neuron_view(
     if isinstance(model, Trace):
         seen = model
     elif sentence_a is None:
-        raise UsageError("there is no text to look at", where="sentence_a")
+        raise UsageError(
+            "there is no text to look at", where="sentence_a", remedy="give one as sentence_a"
+        )
     else:
         seen = trace(model, sentence_a)
     return _shown(seen, "neurons", layer, head, display_mode, html_action)
@@ -158,11 +164,16 @@ class _Given:
                 raise UsageError(
                     "attention is of one model, or of its encoder and decoder, not both",
                     where="attention",
+                    remedy="give attention, or encoder_attention, decoder_attention and cross_attention",
                 )
             axes = {"source": self._axis(self.tokens or (), self.second)}
             sides = [(self.attention, "encoder-self", "source", "source")]
         elif all(given is None for given, *_ in sides):
-            raise UsageError("there is no attention to show", where="attention")
+            raise UsageError(
+                "there is no attention to show",
+                where="attention",
+                remedy="give attention, or encoder_attention, decoder_attention and cross_attention",
+            )
         sites = tuple(
             site
             for given, kind, queries, keys in sides
@@ -266,6 +277,10 @@ def _of_layer(seen: Trace, layer: int | None) -> str | None:
         return None
     found = [site for site in seen.sites if site.layer == layer]
     if not found:
-        raise UsageError(f"no layer {layer}", where="layer")
+        raise UsageError(
+            f"no layer {layer}",
+            where="layer",
+            remedy=f"choose one of: {', '.join(sorted({str(site.layer) for site in seen.sites}))}",
+        )
     facing = [site for site in found if site.kind in ("cross", "rnn", "pointer", "pool")]
     return (facing or found)[-1].path

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
-from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from regard.data.check import Report
 from regard.data.example import Example, Labelled, Line, Pair, Pointed, Tagged
-from regard.errors import RegardError
 from regard.evaluate import Comparison, Metric
 from regard.show.label import isolated, one_line, piece_names, shortened
 
@@ -103,19 +101,6 @@ def verdict(comparison: Comparison, names: tuple[str, str]) -> RenderableType:
             judged = "it may be luck"
     chance = f"{judged}: p = {comparison.p_value:.4f}, paired {comparison.test}"
     return Group(Text(), table, Text(chance), _faint(comparison.system_a.signature))
-
-
-def error_panel(error: RegardError) -> RenderableType:
-    """What went wrong, where, and what to do."""
-    table = _grid()
-    for name, text in (("where", error.where), ("try", error.remedy)):
-        if text:
-            table.add_row(_faint(name), _lines(text))
-    what = _lines(error.what)
-    what.stylize("bold")
-    parts = [what, table] if error.where or error.remedy else [what]
-    title = Text("error", style="bold red")
-    return Panel(Group(*parts), title=title, title_align="left", border_style="red", expand=False)
 
 
 def answer(prediction: Prediction, alternatives: int = ALTERNATIVES) -> RenderableType:

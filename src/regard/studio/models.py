@@ -244,7 +244,15 @@ def _let_stop(predictor: Predictor) -> None:
 
 
 def _model_fault(fault: RegardError | OSError) -> RegardError:
-    return fault if isinstance(fault, RegardError) else ModelFileError("the model cannot be read")
+    return (
+        fault
+        if isinstance(fault, RegardError)
+        else ModelFileError(
+            "the model cannot be read",
+            where="model",
+            remedy="look at its folder and permissions: `regard doctor`",
+        )
+    )
 
 
 def _parameters(path: Path) -> int:

@@ -67,7 +67,9 @@ class Sight:
                 return site
         if not self.sites:
             raise UsageError(
-                "this model has no attention to look at", remedy="ask for answers alone"
+                "this model has no attention to look at",
+                remedy="ask for answers alone",
+                where="look",
             )
         if path is not None:
             known = ", ".join(site.path for site in self.sites)

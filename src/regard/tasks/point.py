@@ -44,7 +44,11 @@ class Point(Task):
         """Only how many numbers an item has."""
         for example in only(examples(), Pointed):
             return cls(len(example.items[0]))
-        raise DataError("there is nothing to learn from: no example at all")
+        raise DataError(
+            "there is nothing to learn from: no example at all",
+            where="data.train",
+            remedy="name a file with at least one example",
+        )
 
     def to_dict(self) -> dict[str, str]:
         """The width of an item."""
@@ -55,7 +59,11 @@ class Point(Task):
         """The width of an item."""
         width = documents["features"]
         if not (width.isascii() and width.isdigit() and 0 < int(width) <= 10_000):
-            raise ModelFileError(f"'{width}' is no number of features", where="tokenizer.json")
+            raise ModelFileError(
+                f"'{width}' is no number of features",
+                where="tokenizer.json",
+                remedy="put back the tokenizer.json of this run",
+            )
         return cls(int(width))
 
     @property
@@ -79,6 +87,7 @@ class Point(Task):
             raise DataError(
                 f"an item has {self.features} numbers here, and one has {max(widths)}",
                 remedy="separate items by spaces and the numbers of one item by commas",
+                where=f"item {[len(item) for item in items].index(max(widths)) + 1:,}",
             )
         return np.array(items, np.float32).reshape(len(items), self.features)
 
@@ -145,10 +154,13 @@ def items_of(text: str) -> list[list[float]]:
         raise DataError(
             f"'{text[:60]}' is no list of items",
             remedy="separate items by spaces and the numbers of one item by commas: 0.3,0.1 0.5,0.9",
+            where="items",
         ) from None
     for place, item in enumerate(items):
         if not all(abs(number) <= LARGEST for number in item):  # which nan is not
             raise DataError(
-                f"item {place + 1:,} is not finite", remedy="leave it out: nobody can place it"
+                f"item {place + 1:,} is not finite",
+                remedy="leave it out: nobody can place it",
+                where="items",
             )
     return items

@@ -169,6 +169,7 @@ def only(examples: Iterator[Example], kind: type) -> Iterator[Any]:
                 f"this task learns from {kind.__name__} examples, and was given "
                 f"{type(example).__name__}",
                 remedy="name the task that fits the data (task)",
+                where="task",
             )
         yield example
 

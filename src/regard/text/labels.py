@@ -33,7 +33,11 @@ class Labels:
                 _check(name, len(found))
                 found.add(name)
         if not found:
-            raise DataError("there are no labels to learn", remedy="give at least one example")
+            raise DataError(
+                "there are no labels to learn",
+                remedy="give at least one example",
+                where="data.train",
+            )
         return cls(tuple(sorted(found)))
 
     @classmethod

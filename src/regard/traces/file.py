@@ -41,7 +41,11 @@ def packed(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> byt
     try:
         head = np.frombuffer(text.encode(), np.uint8)
     except UnicodeEncodeError:
-        raise UsageError("half a character cannot be saved", where="text") from None
+        raise UsageError(
+            "half a character cannot be saved",
+            where="text",
+            remedy="give text without lone surrogates",
+        ) from None
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in {HEADER: head, **arrays}.items():

@@ -21,7 +21,11 @@ def rollout(sites: Sequence[TracedSite]) -> Float[np.ndarray, "layer query key"]
         if layers:
             break
     else:
-        raise UsageError("this model has no self-attention to follow", where="rollout")
+        raise UsageError(
+            "this model has no self-attention to follow",
+            where="rollout",
+            remedy="rollout follows the layers of a Transformer: look at one attention instead",
+        )
     reached = np.eye(layers[0].weights.shape[-1])
     found = []
     for site in layers:

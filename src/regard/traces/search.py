@@ -42,7 +42,11 @@ def find(
     """Search as prediction does, in a batch of the same shape, so that the answer is the same."""
     if isinstance(task, (Tag, Classify)):
         if prefix:
-            raise UsageError(f"the {task.name} task says nothing step by step", where="prefix")
+            raise UsageError(
+                f"the {task.name} task says nothing step by step",
+                where="prefix",
+                remedy="leave the prefix out: only models that write can be given a beginning",
+            )
         return Found(task.predict(model, [text], settings)[0])
     source, write, end = _parts(task, text)
     given = resolve(task, prefix, len(source))
@@ -87,9 +91,15 @@ def resolve(task: Task, prefix: Symbols, places: int = 0) -> list[int]:
                 remedy=f"give ids below {known}, or the names of pieces",
             )
         if number == end and place < len(ids) - 1:
-            raise UsageError("nothing can follow the end symbol", where="prefix")
+            raise UsageError(
+                "nothing can follow the end symbol",
+                where="prefix",
+                remedy="let the end symbol be the last of the prefix",
+            )
     if isinstance(task, Point) and len(set(ids)) < len(ids):
-        raise UsageError("no place is pointed at twice", where="prefix")
+        raise UsageError(
+            "no place is pointed at twice", where="prefix", remedy="name each position once"
+        )
     return ids
 
 
@@ -98,7 +108,11 @@ def _named(codec: Codec, name: str) -> list[int]:
     if name in names:
         return [names[name]]
     if not name.strip():
-        raise UsageError("an empty symbol cannot be given", where="prefix")
+        raise UsageError(
+            "an empty symbol cannot be given",
+            where="prefix",
+            remedy="give pieces or ids, or leave the prefix out",
+        )
     ids = codec.encode(name)
     if codec.decode(ids).strip() != name.strip():
         raise UsageError(

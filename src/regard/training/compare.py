@@ -171,4 +171,5 @@ def _refuse_unlike(variants: Sequence[Variant]) -> None:
             raise UsageError(
                 f"{first.name} and {variant.name} do not learn the same: {', '.join(unlike)}",
                 remedy='name the data for all: toy="reverse", or files',
+                where="compare",
             )

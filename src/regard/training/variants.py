@@ -121,4 +121,8 @@ def _refuse_twins(found: Sequence[Variant]) -> None:
     for number, variant in enumerate(found):
         for other in found[:number]:
             if variant.settings == other.settings:
-                raise UsageError(f"{other.name} and {variant.name} have the same settings")
+                raise UsageError(
+                    f"{other.name} and {variant.name} have the same settings",
+                    where="compare",
+                    remedy="leave one of them out, or change a setting of it",
+                )

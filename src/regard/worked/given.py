@@ -50,7 +50,11 @@ def positive(**numbers: Number) -> None:
     """Refuse sizes and counts that are not above 0, by the name they were given under."""
     for name, number in numbers.items():
         if not number > 0:
-            raise UsageError(f"{name} must be above 0; it is {number}", where=name)
+            raise UsageError(
+                f"{name} must be above 0; it is {number}",
+                where=name,
+                remedy=f"give {name} = 1 or more",
+            )
 
 
 def numbered(word: str, count: int, first: int = 1) -> tuple[str, ...]:
@@ -76,7 +80,9 @@ def _tensor(name: str, numbers: Any) -> Tensor:
             remedy="write [1, 0.5], or [[1, 0], [0, 1]] for a table",
         ) from None
     if not found.isfinite().all():
-        raise UsageError(f"{name} holds a number that is not finite", where=name)
+        raise UsageError(
+            f"{name} holds a number that is not finite", where=name, remedy="give finite numbers"
+        )
     return found
 
 
@@ -86,4 +92,6 @@ def _tuples(value: Any) -> Any:
 
 def _misfit(name: str, found: Tensor, wanted: str) -> UsageError:
     shape = " x ".join(map(str, found.shape)) or "one number"
-    return UsageError(f"{name} must be {wanted}; it is {shape}", where=name)
+    return UsageError(
+        f"{name} must be {wanted}; it is {shape}", where=name, remedy=f"give {wanted}"
+    )

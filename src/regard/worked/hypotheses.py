@@ -66,6 +66,7 @@ def beam_of_two(
         raise UsageError(
             f"top_beams = {top_beams} asks for more than beam_size = {beam_size} follows",
             where="top_beams",
+            remedy=f"take top_beams of {beam_size} or fewer, or a wider beam",
         )
     (end,) = ids([END], vocabulary).tolist()
     decoder = TableDecoder(rows.log(), end)

@@ -29,6 +29,7 @@ def word_order(
         raise UsageError(
             f"order must name each of the {len(words)} words once, from 0; it is {list(order)}",
             where="order",
+            remedy=f"for the order as it stands: {list(range(len(words)))}",
         )
     with seeded(seed):
         heads = Heads(width, 1, Attention(ScaledDot(), Softmax()), bias=False).double()

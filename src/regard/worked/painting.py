@@ -29,7 +29,11 @@ def painted_masks(
     """
     positive(words=len(words))
     if not 0 <= length <= len(words):
-        raise UsageError(f"length must be in 0..{len(words)}; it is {length}", where="length")
+        raise UsageError(
+            f"length must be in 0..{len(words)}; it is {length}",
+            where="length",
+            remedy=f"take {len(words)} for no padding at all",
+        )
     count, labels = len(words), tuple(words)
     yours = matrix("painted", painted, count, count) != 0
     masks: dict[str, tuple[str, Mask]] = {

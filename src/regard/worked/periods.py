@@ -43,7 +43,11 @@ def position_periods(
     """Periods grow along a vector; the first never changes, the others grow as vectors get narrower."""
     positive(width=width, base=base, widths=min(widths, default=0))
     if not 0 <= index < width:
-        raise UsageError(f"index must be in 0..{width - 1}; it is {index}", where="index")
+        raise UsageError(
+            f"index must be in 0..{width - 1}; it is {index}",
+            where="index",
+            remedy=f"take 0 for the first number of a vector, {width - 1} for the last",
+        )
     base = float(base)
     pairs = (0, 1, 2, 3)
     dimensions = (2, 3, 4, 5)

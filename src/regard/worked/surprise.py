@@ -100,7 +100,9 @@ def probabilities(outputs: Table, height: int, width: int) -> Float[Tensor, "hei
     rows = matrix("outputs", outputs, height, width)
     if (rows < 0).any() or (rows.sum(-1) <= 0).any():
         raise UsageError(
-            "outputs are probabilities: not negative, and not all 0 in a row", where="outputs"
+            "outputs are probabilities: not negative, and not all 0 in a row",
+            where="outputs",
+            remedy="give rows such as [0.7, 0.2, 0.1]",
         )
     return rows
 

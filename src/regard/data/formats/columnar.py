@@ -65,7 +65,9 @@ def columnar(path: Path, style: Style, task: TaskName | None) -> Columnar:
         )
     records = next(filter(None, _records(path, style, None)), None)
     if records is None:
-        raise DataError("the file has no rows", where=str(path))
+        raise DataError(
+            "the file has no rows", where=str(path), remedy="name a file with examples in it"
+        )
     fields = fields_of(records[0], task)
     if fields is None:
         raise DataError(
@@ -131,7 +133,11 @@ def _opened(path: Path, style: Style) -> Iterator[Any]:
         if isinstance(fault, DataError):
             raise
         told = str(fault).split("\n")[0]
-        raise DataError(f"the {style} data is damaged: {told}", where=str(path)) from None
+        raise DataError(
+            f"the {style} data is damaged: {told}",
+            where=str(path),
+            remedy="fetch the file again, or write it anew",
+        ) from None
 
 
 def _class_names(path: Path, style: Style, column: str) -> tuple[str, ...]:

@@ -95,6 +95,7 @@ def units(path: Path, collector: Collector[U]) -> Iterator[U]:
             raise DataError(
                 f"this is not well-formed XML: {expat.ErrorString(fault.code)}",
                 where=f"{path}:{fault.lineno}",
+                remedy="mend the element at this line, or export the file again",
             ) from None
     yield from collector.finished
 
@@ -229,7 +230,11 @@ def xliff(path: Path) -> Xliff:
     """The version and the two languages, from the head of the file."""
     for version, source, target in units(path, _Head()):
         return Xliff(path, version, source, target)
-    raise DataError("there is no <xliff> with a <file> in it", where=str(path))
+    raise DataError(
+        "there is no <xliff> with a <file> in it",
+        where=str(path),
+        remedy="export it as XLIFF 1.2 or 2.0, or write it as TSV",
+    )
 
 
 @final

@@ -227,7 +227,11 @@ def parsed(text: str, where: str) -> dict[str, Any]:
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as fault:
-        raise DataError(f"this line is not JSON: {fault}", where=where) from None
+        raise DataError(
+            f"this line is not JSON: {fault}",
+            where=where,
+            remedy='write one object a line: {"src": "...", "tgt": "..."}',
+        ) from None
     if not isinstance(record, dict):
         raise DataError(
             "this line is JSON, but not an object",

@@ -51,7 +51,7 @@ _FRENCH_TENS = ("", "", "vingt", "trente", "quarante", "cinquante", "soixante")
 def _thousands(number: int) -> tuple[int, int]:
     """342,018 as (342, 18)."""
     if not 0 <= number < 1_000_000:
-        raise UsageError(f"{number} cannot be spelt out", remedy="use 0 to 999,999")
+        raise UsageError(f"{number} cannot be spelt out", remedy="use 0 to 999,999", where="number")
     return divmod(number, 1000)
 
 
