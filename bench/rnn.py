@@ -47,6 +47,7 @@ from regard.models import (
 )
 from regard.run.settings import TrainSettings
 from regard.tasks import IGNORE, Batch, Translate
+from regard.tasks.objective import Objective
 from regard.text import Codec, TextSettings
 from regard.training.feed import Position, Turn
 from regard.training.progress import Learned
@@ -126,7 +127,7 @@ def ours(
     usual = {"precision": precision, "rate": 1e-4, "clip": 1.0}
     train = TrainSettings.model_validate(usual | choices)
     world, learned = World(0, 1, torch.device(options.device)), Learned(model, train)
-    learner = Learner(Translate(words, words), model, SMOOTHING)
+    learner = Learner(Translate(words, words), model, Objective(SMOOTHING))
     stepper = Stepper(learner, train, 1, world, make=unasked)
     recorder = recorder_for(train, world, learned)
     recordings = Recordings(stepper, learned, recorder, partial(print, flush=True))

@@ -38,6 +38,7 @@ from regard.measure import Bytes, Ratio, Seconds, Share, Table, matrix_rate, pea
 from regard.models import ModelSettings, build
 from regard.run.settings import TrainSettings
 from regard.tasks import Translate
+from regard.tasks.objective import Objective
 from regard.text import Codec, TextSettings
 from regard.training.compiler import shorten_messages
 from regard.training.feed import Feed, Position
@@ -139,7 +140,7 @@ def ours(
         kept = store.write(Path(folder) / "rows", rows, ids)
         batch = BatchSettings(tokens=places, max_length=longest, packed=True)
         feed = Feed(task, kept, batch, 1, world)
-        learner = torch.compile(Learner(task, model, 0.1), dynamic=False, **COMPILE)
+        learner = torch.compile(Learner(task, model, Objective(0.1)), dynamic=False, **COMPILE)
         learned = Learned(model, train)
         stepper = Stepper(learner, train, 1, world, feed.make)
         recorder = recorder_for(train, world, learned)

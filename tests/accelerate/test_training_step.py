@@ -26,6 +26,7 @@ from regard.attention import Both
 from regard.errors import MemoryLimitError
 from regard.run.folder import Run
 from regard.run.settings import TrainSettings
+from regard.tasks.objective import Objective
 from regard.training import loop, optimise, progress, update
 from regard.training.feed import Feed, Position
 from regard.training.guard import Guard
@@ -240,7 +241,7 @@ def made(settings, folder):
     model, told = run.build_model(), []
     learned = Learned(model, settings.train)
     feed = Feed(run.task, run.store("train"), settings.batch, 1, ALONE)
-    learner = Learner(run.task, model, 0.1)
+    learner = Learner(run.task, model, Objective(0.1))
     stepper = Stepper(learner, settings.train, 1, ALONE, feed.make)
     recordings = Recordings(stepper, learned, Tape(learned), told.append)
     return recordings, feed.turns(Position(), 1, 0), told

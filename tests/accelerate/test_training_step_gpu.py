@@ -14,6 +14,7 @@ from regard.data.batches import BatchSettings
 from regard.models import ModelSettings, Sizes, build
 from regard.run.settings import TrainSettings
 from regard.tasks import Translate
+from regard.tasks.objective import Objective
 from regard.text import Codec, TextSettings
 from regard.training import train
 from regard.training.compiler import shorten_messages
@@ -56,7 +57,7 @@ class Scene:
         kept = store.write(folder, rows, {"source": store.Ids(), "target": store.Ids()})
         self.world = World(0, 1, DEVICE)
         self.feed = Feed(task, kept, self.batch, 1, self.world)
-        self.learner = self.compiled(Learner(task, self.model, 0.1))
+        self.learner = self.compiled(Learner(task, self.model, Objective(0.1)))
         self.told: list[str] = []
 
     def parts(self):

@@ -14,6 +14,7 @@ from regard.presets import DEFAULT_OF, about, names, preset
 from regard.run.resolve import resolve
 from regard.run.settings import RunSettings
 from regard.tasks import TASKS
+from regard.tasks.objective import Objective
 from regard.training.optimise import make_optimiser
 from regard.training.step import Learner
 
@@ -52,7 +53,7 @@ def test_a_preset_takes_one_step_that_moves_every_weight(name):
     model = build(settings.model, task.sizes)
     before = {key: value.clone() for key, value in model.named_parameters()}
     optimiser = make_optimiser(model, settings.train)
-    loss = Learner(task, model, settings.train.smoothing)(batch) / batch.count
+    loss = Learner(task, model, Objective.of(settings.objective, task))(batch) / batch.count
     loss.backward()
     optimiser.step()
     assert loss.isfinite()

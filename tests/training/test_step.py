@@ -12,6 +12,7 @@ from regard.errors import MemoryLimitError
 from regard.models import SOURCE, Padded
 from regard.run.folder import Run
 from regard.run.settings import TrainSettings
+from regard.tasks.objective import Objective
 from regard.training.feed import Feed
 from regard.training.step import Learner, Stepper, _mixed, perplexity
 from regard.training.world import World
@@ -52,7 +53,7 @@ def doubled(make):
 
 
 def stepper(run: Run, feed: Feed, model: nn.Module, smoothing: float = 0.1) -> Stepper:
-    learner = Learner(run.task, model, smoothing)
+    learner = Learner(run.task, model, Objective(smoothing))
     return Stepper(learner, TrainSettings(), 5, ALONE, doubled(feed.make))
 
 
@@ -185,7 +186,7 @@ def test_dropout_is_a_function_of_the_step_and_of_the_batch(pairs):
     run, feed = pairs
     pieces = list(feed.plan.epoch(0))[:2]
     model = run.build_model()
-    one = Stepper(Learner(run.task, model, 0.0), TrainSettings(), 5, ALONE, feed.make)
+    one = Stepper(Learner(run.task, model, Objective(0.0)), TrainSettings(), 5, ALONE, feed.make)
     ready = [feed.make(piece) for piece in pieces]
     first, again, later = (one.gradients(n, pieces, ready, stop=False) for n in (1, 1, 2))
     assert first.loss == again.loss != later.loss
@@ -198,7 +199,7 @@ def test_bfloat16_is_close_and_leaves_the_weights_alone(pairs):
     losses = []
     for precision in ("float32", "bfloat16"):
         settings = TrainSettings(precision=precision)
-        one = Stepper(Learner(run.task, model, 0.0), settings, 5, ALONE, feed.make)
+        one = Stepper(Learner(run.task, model, Objective(0.0)), settings, 5, ALONE, feed.make)
         losses.append(one.gradients(1, [piece], [feed.make(piece)], stop=False).mean)
     assert losses[0] != losses[1]
     assert losses[0] == pytest.approx(losses[1], rel=1e-2)

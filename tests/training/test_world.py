@@ -14,6 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 from regard.config import to_toml
 from regard.run.folder import Run
 from regard.signals import Stop
+from regard.tasks.objective import Objective
 from regard.training import World, join, judge
 from regard.training.feed import Feed, Position
 from regard.training.step import Learner, Stepper
@@ -36,7 +37,7 @@ ALONE = World(0, 1, torch.device("cpu"))
 def gradient(run: Run, world: World) -> torch.Tensor:
     """The gradient of a step of twelve batches, in double precision."""
     model = run.build_model().double()
-    learner = Learner(run.task, model, 0.1)
+    learner = Learner(run.task, model, Objective(0.1))
     if world.size > 1:
         learner = DistributedDataParallel(learner)
     feed = Feed(run.task, run.store("train"), run.settings.batch, 1, world)

@@ -19,6 +19,7 @@ from regard.attention.memory import Memory, without_void
 from regard.attention.normalise import Normaliser
 from regard.attention.position import Bias
 from regard.attention.score import Score
+from regard.attention.site import Site
 from regard.errors import UsageError
 
 Query = Float[Tensor, "batch heads query query_width"]
@@ -42,12 +43,14 @@ class Attention(nn.Module):
         *,
         bias: Bias | None = None,
         dropout: float = 0.0,
+        site: Site | None = None,
     ) -> None:
         super().__init__()
         self.score = score
         self.normaliser = normaliser
         self.bias = bias
         self.dropout = dropout
+        self.site = site
         self.watcher: Watcher | None = None
 
     def remember(
@@ -77,7 +80,23 @@ class Attention(nn.Module):
 
     def align(self, query: Query, memory: Memory) -> Aligned:
         """All that this query and this memory work out, worked out when looked at."""
-        return Aligned(query, memory.seen(), self)
+        return Aligned(query, self._seen(memory), self)
+
+    def read(self, query: Query, memory: Memory) -> Read:
+        """The context together with the weights behind it, for those who need both (copying, coverage)."""
+        aligned = self.align(query, memory)
+        edited = None if self.watcher is None else self.watcher(aligned)
+        weights = aligned.weights if edited is None else edited
+        allowed = aligned.allowed if edited is None else edited != 0
+        dropped = F.dropout(weights, self.dropout, self.training)
+        return Read(shield.read(dropped, aligned.memory.value, allowed), weights, aligned)
+
+    def _seen(self, memory: Memory) -> Memory:
+        """The filled part of a memory, its keys as a score sees them that looks at what a memory carries."""
+        memory = memory.seen()
+        if not memory.carried:
+            return memory
+        return replace(memory, key=self.score.see(memory.key, memory.carried))
 
     def point(self, query: Query, memory: Memory) -> Float[Tensor, "batch heads query key"]:
         """The scores alone, for a reader whose output is where it looks (Vinyals 2015)."""
@@ -89,7 +108,7 @@ class Attention(nn.Module):
     def forward(self, query: Query, memory: Memory) -> Context:
         """The context: what each query read."""
         if self.watcher is None:
-            return kernels.attend(self, query, memory.seen())
+            return kernels.attend(self, query, self._seen(memory))
         aligned = self.align(query, memory)
         edited = self.watcher(aligned)
         if edited is not None:
@@ -98,6 +117,16 @@ class Attention(nn.Module):
             weights = F.dropout(aligned.weights, self.dropout, self.training)
             return shield.read(weights, aligned.memory.value, aligned.allowed)
         return kernels.attend(self, query, aligned.memory)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What was read, and the weights it was read with: those of the model, or those a watcher put there."""
+
+    context: Context
+    weights: Float[Tensor, "batch heads query key"]
+    aligned: Aligned
 
 
 @final

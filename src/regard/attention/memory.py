@@ -5,7 +5,8 @@ Encoder states, an RNN's annotations and a decoder's cache are all this one type
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import final
 
 from jaxtyping import Float, Int
@@ -22,6 +23,9 @@ class Memory:
 
     A cache is a memory with room to grow: `filled` of its positions are real, and `first` is the position
     of the query that reads it. Its tensors keep their size, so a decoding step has static shapes.
+
+    A memory may carry more about each key, by name: how much attention it has had (coverage, See 2017), or
+    what the last query gave it (Chorowski 2015). Scores that look at such things see it; others do not.
     """
 
     key: Float[Tensor, "batch heads key key_width"]
@@ -29,6 +33,11 @@ class Memory:
     mask: Mask | None = None
     first: int = 0
     filled: int | None = None
+    carried: Mapping[str, Float[Tensor, "batch heads key"]] = field(default_factory=dict)
+
+    def carry(self, **more: Float[Tensor, "batch heads key"]) -> Memory:
+        """The same memory, carrying these as well."""
+        return replace(self, carried={**self.carried, **more})
 
     @classmethod
     def room(
@@ -79,9 +88,9 @@ class Memory:
     def select(self, rows: Int[Tensor, " rows"]) -> Memory:
         """The memories of these rows, in this order; only the filled part is copied."""
         mask = None if self.mask is None else self.mask.select(rows)
-        return replace(
-            self, key=self._rows(self.key, rows), value=self._rows(self.value, rows), mask=mask
-        )
+        carried = {name: tensor.index_select(0, rows) for name, tensor in self.carried.items()}
+        key, value = self._rows(self.key, rows), self._rows(self.value, rows)
+        return replace(self, key=key, value=value, mask=mask, carried=carried)
 
     def _rows(self, tensor: Tensor, rows: Tensor) -> Tensor:
         if self.filled is None:

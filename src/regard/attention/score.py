@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import final
 
 import torch
@@ -32,6 +33,10 @@ class Score(nn.Module, ABC):
 
     def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
         """The work on keys that no query changes, done once a memory; `first` is their position."""
+        return key
+
+    def see(self, key: Prepared, carried: Mapping[str, Tensor]) -> Prepared:  # noqa: ARG002
+        """Prepared keys after a look at what the memory carries about each; most scores do not look."""
         return key
 
     def adapt(self, query: Query) -> Adapted:

@@ -9,7 +9,7 @@ hierarchical  each source is read for itself; a second attention then weighs the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from regard.attention import Attention, Heads, Memory, ScaledDot, Softmax
 from regard.attention.mask import Mask, as_mask
+from regard.attention.site import SOURCES, TARGET, Site
 from regard.layers.norm import LayerNorm
 from regard.settings.names import Combination
 
@@ -43,6 +44,9 @@ class SeveralHeads(nn.Module):
             LayerNorm(width) for _ in range(len(heads) - 1 if combine == "serial" else 0)
         )
         self.choice = Choice(width) if combine == "hierarchical" else None
+        first = self.each[0].attention
+        if combine == "flat" and first.site is not None:  # whose softmax serves all sources
+            first.site = replace(first.site, keys=tuple(heads))
 
     @property
     def each(self) -> list[Heads]:
@@ -90,7 +94,7 @@ class Choice(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
-        self.attention = Attention(ScaledDot(), Softmax())
+        self.attention = Attention(ScaledDot(), Softmax(), site=Site("choice", TARGET, SOURCES))
 
     def forward(
         self, query: States, contexts: Float[Tensor, "batch length source width"]

@@ -9,6 +9,7 @@ from typing import final
 from torch import nn
 
 from regard.attention import Attention, Heads, Softmax, make_normaliser, make_score
+from regard.attention.site import LABEL, PLACES, TARGET, Site
 from regard.errors import UsageError, nearest
 from regard.layers import (
     Embedding,
@@ -28,7 +29,7 @@ from regard.models.build_transformer import (
     reach,
 )
 from regard.models.decoder import output_layer
-from regard.models.encoder import Encoder, RnnEncoder, TransformerEncoder
+from regard.models.encoder import SOURCE, Encoder, RnnEncoder, TransformerEncoder
 from regard.models.model import Model, Reader
 from regard.models.pointer import Pointer
 from regard.models.readers import AttentionPool, Classifier, FirstPool, MeanPool, Pool, Tagger
@@ -96,7 +97,9 @@ def build(settings: ModelSettings, sizes: Sizes) -> Model:
 def _encoders(settings: ModelSettings, sizes: Sizes) -> Encoder | dict[str, Encoder] | None:
     """One encoder, or one a source: what has no settings of its own has those of the one encoder."""
     if not sizes.sources:
-        return None if settings.encoder is None else _encoder(settings.encoder, sizes.only)
+        if settings.encoder is None:
+            return None
+        return _encoder(settings.encoder, sizes.only, SOURCE)
     unknown = settings.encoders.keys() - sizes.sources.keys()
     if unknown:
         raise UsageError(
@@ -113,11 +116,13 @@ def _encoders(settings: ModelSettings, sizes: Sizes) -> Encoder | dict[str, Enco
                 where=f"model.encoders.{name}",
                 remedy=f"add [model.encoders.{name}] with kind = 'rnn' or 'transformer'",
             )
-        encoders[name] = _encoder(own, size)
+        encoders[name] = _encoder(own, size, name)
     return encoders
 
 
-def _encoder(settings: RnnEncoderSettings | TransformerSettings, size: SourceSize) -> Encoder:
+def _encoder(
+    settings: RnnEncoderSettings | TransformerSettings, size: SourceSize, name: str
+) -> Encoder:
     embedding = _front(settings, size)
     match settings:
         case RnnEncoderSettings():
@@ -131,7 +136,7 @@ def _encoder(settings: RnnEncoderSettings | TransformerSettings, size: SourceSiz
             )
             return RnnEncoder(embedding, recurrent, settings.width)
         case TransformerSettings():
-            blocks = Stack(encoder_block(settings) for _ in range(settings.layers))
+            blocks = Stack(encoder_block(settings, n, name) for n in range(settings.layers))
             return TransformerEncoder(
                 embedding, blocks, final_norm(settings), settings.width, reach(settings)
             )
@@ -180,7 +185,7 @@ def _reader(
         case ClassifySettings():
             return Classifier(_pool(reader, width), width, sizes.labels, reader.dropout)
         case PointSettings():
-            attention = _one_head(reader, reader.width, width)
+            attention = _one_head(reader, Site("point", TARGET, PLACES), reader.width, width)
             return Pointer(make_cell(reader.cell, width, reader.width), attention, width)
         case RnnReaderSettings():
             return _rnn_decoder(reader, sizes, width if encoder else None, shared)
@@ -210,11 +215,15 @@ def _pool(settings: ClassifySettings, width: int) -> Pool:
         case "first":
             return FirstPool()
         case "attention":
-            return AttentionPool(width, _one_head(settings, width, width))
+            site = Site("pool", LABEL, SOURCE)
+            return AttentionPool(width, _one_head(settings, site, width, width))
 
 
 def _one_head(
-    settings: ClassifySettings | PointSettings | RnnReaderSettings, query_width: int, key_width: int
+    settings: ClassifySettings | PointSettings | RnnReaderSettings,
+    site: Site,
+    query_width: int,
+    key_width: int,
 ) -> Attention:
     score = make_score(
         settings.score,
@@ -223,8 +232,8 @@ def _one_head(
         max_length=settings.max_length + 1,  # a pointer's stop sign takes a place
     )
     if isinstance(settings, PointSettings):
-        return Attention(score, Softmax())
-    return Attention(score, make_normaliser(settings.normalise))
+        return Attention(score, Softmax(), site=site)
+    return Attention(score, make_normaliser(settings.normalise), site=site)
 
 
 def _rnn_decoder_of_several(
@@ -235,7 +244,7 @@ def _rnn_decoder_of_several(
         name: Heads(
             settings.width,
             1,
-            _one_head(settings, settings.width, settings.width),
+            _one_head(settings, Site("cross", TARGET, name), settings.width, settings.width),
             source_width=width,
         )
         for name, width in widths.items()
@@ -255,7 +264,8 @@ def _rnn_decoder(
     embedding = _embedding(sizes.target, settings, shared)
     attention: Attention | SeveralHeads | None = several if attends else None
     if attends and several is None:
-        attention = _one_head(settings, settings.width, source_width or 1)
+        site = Site("cross", TARGET, SOURCE)
+        attention = _one_head(settings, site, settings.width, source_width or 1)
     fed = settings.input_feeding and source_width is not None
     extra = settings.width if attends else source_width or 0
     context_width = settings.width if several is not None else source_width or 0
@@ -288,7 +298,7 @@ def _transformer_decoder(
     tied = embedding.table if settings.tied else None
     return TransformerDecoder(
         embedding,
-        Stack(decoder_block(settings, source_width) for _ in range(settings.layers)),
+        Stack(decoder_block(settings, source_width, n) for n in range(settings.layers)),
         final_norm(settings),
         output_layer(settings.width, sizes.target, tied, settings.output_bias),
         mask=reach(settings),

@@ -20,6 +20,7 @@ from regard.attention import (
     make_score,
 )
 from regard.attention.heads import head_width
+from regard.attention.site import INPUTS, TARGET, Site
 from regard.errors import UsageError
 from regard.layers import (
     DecoderBlock,
@@ -29,38 +30,45 @@ from regard.layers import (
     Residual,
     SeveralHeads,
 )
+from regard.models.encoder import SOURCE
 from regard.settings.model import StackSettings, TransformerReaderSettings
 
 
-def encoder_block(settings: StackSettings) -> EncoderBlock:
+def encoder_block(settings: StackSettings, layer: int = 0, source: str = SOURCE) -> EncoderBlock:
     """Self-attention, then feed-forward, each beside a residual (Vaswani 2017)."""
     return EncoderBlock(
-        _heads(settings, within=True),
+        _heads(settings, Site("self", source, source, layer)),
         _feedforward(settings),
         (_residual(settings), _residual(settings)),
     )
 
 
 def decoder_block(
-    settings: TransformerReaderSettings, source_width: int | Mapping[str, int] | None
+    settings: TransformerReaderSettings,
+    source_width: int | Mapping[str, int] | None,
+    layer: int = 0,
 ) -> DecoderBlock:
     """The same, with attention to the source, or to several, in between if there is one."""
     cross: Heads | SeveralHeads | None = None
     if isinstance(source_width, Mapping):
-        several = {n: _heads(settings, within=False, source=w) for n, w in source_width.items()}
+        several = {
+            name: _heads(settings, Site("cross", TARGET, name, layer), width)
+            for name, width in source_width.items()
+        }
         cross = SeveralHeads(several, settings.width, settings.combine)
     elif source_width is not None:
-        cross = _heads(settings, within=False, source=source_width)
+        cross = _heads(settings, Site("cross", TARGET, SOURCE, layer), source_width)
     return DecoderBlock(
-        _heads(settings, within=True),
+        _heads(settings, Site("self", INPUTS, INPUTS, layer)),
         cross,
         _feedforward(settings),
         (_residual(settings), _residual(settings), _residual(settings)),
     )
 
 
-def _heads(settings: StackSettings, *, within: bool, source: int | None = None) -> Heads:
-    """Self-attention (`within` one sequence) knows positions; cross-attention joins two orders."""
+def _heads(settings: StackSettings, site: Site, source: int | None = None) -> Heads:
+    """Self-attention (within one sequence) knows positions; cross-attention joins two orders."""
+    within = site.role == "self"
     key_width = settings.key_width or head_width(settings.width, settings.heads)
     score = make_score(
         settings.score,
@@ -74,6 +82,7 @@ def _heads(settings: StackSettings, *, within: bool, source: int | None = None) 
         make_normaliser(settings.normalise),
         bias=Alibi(settings.heads) if within and settings.position == "alibi" else None,
         dropout=settings.attention_dropout,
+        site=site,
     )
     return Heads(
         settings.width,

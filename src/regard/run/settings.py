@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     Field,
@@ -18,6 +18,7 @@ from regard.data.batches import BatchSettings
 from regard.data.example import TaskName
 from regard.settings.decode import DecodeSettings
 from regard.settings.model import ModelSettings, StackSettings
+from regard.settings.objective import ObjectiveSettings
 from regard.text import TextSettings
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -59,10 +60,6 @@ class TrainSettings(Settings):
     """Added to what AdamW divides by."""
     decay: NonNegativeFloat = 0.0
     """How much weights shrink a step, times the rate."""
-    smoothing: Share = 0.1
-    """Share of the probability given to all other symbols."""
-    agreement: NonNegativeFloat = 0.0
-    """How strongly two passes must agree (R-Drop); 5 helps small corpora."""
     clip: PositiveFloat = 1.0
     """The longest a gradient may be."""
     accumulate: PositiveInt = 1
@@ -120,10 +117,25 @@ class RunSettings(Settings):
     """What it is made of."""
     batch: BatchSettings = BatchSettings()
     """How examples are put together."""
+    objective: ObjectiveSettings = ObjectiveSettings()
+    """What training minimises."""
     train: TrainSettings = TrainSettings()
     """How it learns."""
     decode: DecodeSettings = DecodeSettings()
     """How it answers."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_version_1(cls, tree: Any) -> Any:
+        """Version 0.1 kept two terms of the objective under `train`."""
+        if not isinstance(tree, dict):
+            return tree
+        train, objective = tree.get("train"), tree.get("objective", {})
+        if not isinstance(train, dict) or not isinstance(objective, dict):
+            return tree
+        moved = {name: train[name] for name in ("smoothing", "agreement") if name in train}
+        rest = {name: value for name, value in train.items() if name not in moved}
+        return {**tree, "train": rest, "objective": {**moved, **objective}} if moved else tree
 
     @model_validator(mode="after")
     def _packs(self) -> RunSettings:

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 import numpy as np
 import torch
@@ -24,6 +24,9 @@ from regard.models import Model, Sizes, TokenDecoder
 from regard.tasks.batch import IGNORE, Batch
 from regard.tasks.loss import disagreement, summed_loss, summed_loss_of
 from regard.text import Labels, TextSettings
+
+if TYPE_CHECKING:
+    from regard.tasks.objective import Term
 
 Examples = Callable[[], Iterator[Example]]
 Progress = Callable[[int], None]
@@ -135,6 +138,10 @@ class Task(ABC):
         one, other = self.logits(model, batch), self.logits(model, batch)
         losses = [summed_loss(logits, batch.targets, smoothing) for logits in (one, other)]
         return sum(losses) / 2 + agreement / 4 * disagreement(one, other, batch.targets)
+
+    def terms(self) -> Sequence[Term]:
+        """Terms of the objective that this task itself brings; most bring none."""
+        return ()
 
     @abstractmethod
     def predict(

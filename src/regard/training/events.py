@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 from regard.data.check import Report
@@ -25,10 +25,12 @@ class Stepped:
     norm: float
     tokens_per_second: float
     seconds: float
+    terms: Mapping[str, float] = field(default_factory=dict)  # of an objective that has several
 
     def as_dict(self) -> dict[str, Any]:
-        """A line of metrics.jsonl."""
-        return {"kind": "train", **self.__dict__}
+        """A line of metrics.jsonl; each term of the objective by its name."""
+        line = {name: value for name, value in self.__dict__.items() if name != "terms"}
+        return {"kind": "train", **line, **({"terms": dict(self.terms)} if self.terms else {})}
 
 
 @final

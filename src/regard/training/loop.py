@@ -19,6 +19,7 @@ from regard.accelerate.cuda_graph import training_step
 from regard.models import count_parameters
 from regard.run.folder import Run
 from regard.signals import Stop, Stopped
+from regard.tasks.objective import Objective
 from regard.training import shard, update
 from regard.training.card import write_card
 from regard.training.compiler import compiled
@@ -47,13 +48,14 @@ class Trainer:
         self.model = run.build_model().to(world.device)
         seed = run.settings.seed
         self.feed = Feed(run.task, run.store("train"), run.settings.batch, seed, world)
-        learner: nn.Module = Learner(
-            run.task, self.model, self.settings.smoothing, self.settings.agreement
-        )
+        objective = Objective.of(run.settings.objective, run.task)
+        learner: nn.Module = Learner(run.task, self.model, objective)
         if self.settings.distribute == "fsdp" and world.size > 1:
             shard.fully(self.model, world)
         self.learned = Learned(self.model, self.settings)
-        recorder = training_step.recorder_for(self.settings, world, self.learned)
+        recorder = None
+        if not objective.terms:  # a recorded step has no room for what a term looks at
+            recorder = training_step.recorder_for(self.settings, world, self.learned)
         if self.settings.compile:
             shapes = len(self.feed.plan.shapes)
             learner = compiled(learner, self.model, shapes, recorded=recorder is not None)
@@ -123,7 +125,8 @@ class Trainer:
             self.learned.average.update(self.model, step)
         before, self.progress.position = self.progress.position, turn.after
         self.progress.step = step
-        self.unread.append(update.Taken(step, turn, before, count, rate, read))
+        parts = self.stepper.parts
+        self.unread.append(update.Taken(step, turn, before, count, rate, read, parts))
         self._read_steps(keep=1 if self.learned.is_fused else 0)
         if turn.after.epoch > before.epoch:
             self.feed.store.verify()  # what changed under us is noticed before it is read again (T16)
@@ -146,7 +149,7 @@ class Trainer:
             mean = loss / max(1, taken.count)
             if math.isfinite(norm) and math.isfinite(loss):
                 self._spikes(taken, mean)
-                self.meter.add(loss, taken.count, norm, taken.rate)
+                self.meter.add(loss, taken.count, norm, taken.rate, taken.parts)
             else:
                 self._skip(taken, mean, update.unfit(self.model, norms))
 

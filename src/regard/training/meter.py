@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import final
 
+from torch import Tensor
+
 from regard.training.events import Stepped
+
+TERM = "term."  # before the name of a term, in a checkpoint
 
 
 @final
@@ -18,9 +22,19 @@ class Meter:
         self.began = self.since = time.monotonic()
         self.loss, self.count, self.fresh = 0.0, 0, 0
         self.norm = self.rate = 0.0
+        self.parts: dict[str, float] = {}
 
-    def add(self, loss: float, count: int, norm: float, rate: float) -> None:
-        """One more step."""
+    def add(
+        self,
+        loss: float,
+        count: int,
+        norm: float,
+        rate: float,
+        parts: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        """One more step; `parts` are the terms of its objective, where it has several."""
+        for name, value in (parts or {}).items():
+            self.parts[name] = self.parts.get(name, 0.0) + float(value)
         self.loss += loss
         self.count += count
         self.fresh += count
@@ -33,8 +47,11 @@ class Meter:
         if self.count:
             speed = self.fresh / max(1e-9, now - self.since)
             mean = self.loss / self.count
-            report = Stepped(step, epoch, mean, self.rate, self.norm, speed, now - self.began)
+            parts = {name: value / self.count for name, value in self.parts.items()}
+            seconds = now - self.began
+            report = Stepped(step, epoch, mean, self.rate, self.norm, speed, seconds, parts)
         self.loss, self.count, self.fresh, self.since = 0.0, 0, 0, now
+        self.parts = {}
         return report
 
     @contextmanager
@@ -48,8 +65,14 @@ class Meter:
 
     def as_dict(self) -> dict[str, float]:
         """For the checkpoint."""
-        return {"loss": self.loss, "count": self.count}
+        return {"loss": self.loss, "count": self.count, **self._named()}
+
+    def _named(self) -> dict[str, float]:
+        return {f"{TERM}{name}": value for name, value in self.parts.items()}
 
     def restore(self, state: dict[str, float]) -> None:
         """From the checkpoint."""
         self.loss, self.count = state["loss"], int(state["count"])
+        self.parts = {
+            name.removeprefix(TERM): value for name, value in state.items() if name.startswith(TERM)
+        }

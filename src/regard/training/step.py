@@ -21,6 +21,7 @@ from regard.models import Model
 from regard.run.device import is_out_of_memory, need_bfloat16
 from regard.run.settings import TrainSettings
 from regard.tasks import Batch, Task
+from regard.tasks.objective import Objective
 from regard.training.world import World
 
 
@@ -28,16 +29,13 @@ from regard.training.world import World
 class Learner(nn.Module):
     """Task and model as one function of a batch, so that wrappers see a plain forward pass."""
 
-    def __init__(self, task: Task, model: Model, smoothing: float, agreement: float = 0.0) -> None:
+    def __init__(self, task: Task, model: Model, objective: Objective) -> None:
         super().__init__()
-        self.task, self.model = task, model
-        self.smoothing, self.agreement = smoothing, agreement
+        self.task, self.model, self.objective = task, model, objective
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
-        """The loss, summed over the batch's targets."""
-        if self.agreement:
-            return self.task.loss_of_two(self.model, batch, self.smoothing, self.agreement)
-        return self.task.loss(self.model, batch, self.smoothing)
+        """The objective, summed over the batch's targets."""
+        return self.objective(self.task, self.model, batch)
 
 
 @final
@@ -75,6 +73,11 @@ class Stepper:
         if settings.precision == "bfloat16":
             need_bfloat16(world.device, "train.precision")
         self.limit: int | None = None
+        self.parts: dict[
+            str, Tensor
+        ] = {}  # the terms of the last step's objective, where it has several
+        inner = (part for part in learner.modules() if isinstance(part, Learner))
+        self._terms = next((part.objective.parts for part in inner), {})
         self._at = 0
 
     def gradients(
@@ -93,6 +96,7 @@ class Stepper:
     def _gradients(self, step: int, batches: Sequence[Batch], stop: bool) -> Summed:
         self.learner.zero_grad(set_to_none=True)
         total = torch.zeros((), device=self.world.device, dtype=torch.float64)
+        self.parts = {}
         count = sum(batch.count for batch in batches)
         share = 1 / max(1, count) if self.world.size == 1 else 1.0
         for number, batch in enumerate(batches):
@@ -125,6 +129,8 @@ class Stepper:
                 share.to(loss.dtype) if isinstance(share, Tensor) else torch.full_like(loss, share)
             )
             loss.backward(given)
+        for name, value in self._terms.items():
+            self.parts[name] = self.parts[name] + value if name in self.parts else value
         return loss.detach()
 
     def _multiply(self, factor: float) -> None:

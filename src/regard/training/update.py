@@ -8,8 +8,8 @@ weights, the device sees to itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import final
 
 import torch
@@ -33,6 +33,9 @@ class Taken:
     count: int
     rate: float
     read: Callable[[], list[float]]
+    parts: Mapping[str, Tensor] = field(
+        default_factory=dict
+    )  # the terms of the objective, if several
 
     def numbers(self) -> tuple[float, float, list[float]]:
         """The summed loss, the length of the gradient, and that of each parameter's."""

@@ -1,0 +1,204 @@
+"""What training minimises: a named sum of terms; `[objective]` in the settings gives each its weight.
+
+likelihood    -log p of the right answer, with label smoothing; what every task has (L71)
+agreement     two passes that dropout makes differ should say the same (R-Drop, Liang 2021)
+coverage      sum over source positions of min(attention now, attention so far) (See 2017): no repetition
+entropy       how spread out the attention is; a positive weight sharpens it, a negative one spreads it (L92)
+disagreement  how alike the heads of one attention look, by cosine; minimised, heads part ways (Li 2018)
+
+Every term is summed over the targets of a batch, like the loss, so that one count divides them all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.attention import watch
+from regard.attention.watch import Seen
+from regard.errors import UsageError
+from regard.models import Model
+from regard.settings.objective import ObjectiveSettings
+from regard.tasks.batch import IGNORE, Batch
+from regard.tasks.task import Task
+
+Value = Float[Tensor, ""]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One forward pass over a batch: what a term may look at. `seen` holds what every attention did."""
+
+    task: Task
+    model: Model
+    batch: Batch
+    seen: Seen | None = None
+
+    def weights(self, *roles: str) -> Iterator[Float[Tensor, "batch heads query key"]]:
+        """The weights of every attention of these roles, as part of the graph of gradients."""
+        assert self.seen is not None
+        for path, calls in self.seen.items():
+            site = calls[0].attention.site
+            if site is not None and site.role in roles:
+                yield self.seen.weights(path)
+
+
+class Term(ABC):
+    """One part of what is minimised."""
+
+    name: str
+    weight: float = 1.0
+    needs_weights: bool = False  # whether it looks at what the attentions did
+
+    @abstractmethod
+    def value(self, forward: Pass) -> Value:
+        """Its value before weighting, summed over the targets of the batch."""
+
+
+@final
+@dataclass(frozen=True)
+class Coverage(Term):
+    """Attention to what has had attention already: sum_i min(a_i, c_i), c_t = a_1 + .. + a_{t-1}."""
+
+    weight: float
+    name: str = "coverage"
+    needs_weights: bool = True
+
+    def value(self, forward: Pass) -> Value:
+        """Over all cross-attentions, the mean of their heads."""
+        return _mean(
+            torch.minimum(weights, weights.cumsum(2) - weights).sum(3) * _judged(weights, forward)
+            for weights in forward.weights("cross")
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Entropy(Term):
+    """H = -sum_j a_j ln a_j of every row of attention, in nats."""
+
+    weight: float
+    name: str = "entropy"
+    needs_weights: bool = True
+
+    def value(self, forward: Pass) -> Value:
+        """Over all attentions that give one row a target, the mean of their heads."""
+        return _mean(
+            -torch.special.xlogy(weights, weights).sum(3) * _judged(weights, forward)
+            for weights in forward.weights("cross", "self", "pool")
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Disagreement(Term):
+    """Mean cosine between the weights of two heads of one attention, minimised (Li 2018)."""
+
+    weight: float
+    name: str = "disagreement"
+    needs_weights: bool = True
+
+    def value(self, forward: Pass) -> Value:
+        """Over all attentions with more than one head."""
+        several = [w for w in forward.weights("cross", "self") if w.shape[1] > 1]
+        if not several:
+            raise UsageError(
+                "no attention of this model has two heads that could disagree",
+                where="objective.disagreement",
+                remedy="leave it at 0, or give the model more heads",
+            )
+        return _mean(_likeness(weights) * _judged(weights, forward)[:, :1] for weights in several)
+
+
+def _likeness(weights: Float[Tensor, "batch heads query key"]) -> Float[Tensor, "batch 1 query"]:
+    """The mean over pairs of heads, from |sum of unit vectors|^2 = heads + 2 sum of cosines."""
+    heads = weights.shape[1]
+    unit = weights / weights.norm(dim=3, keepdim=True).clamp(min=1e-6)
+    together = unit.sum(1, keepdim=True).square().sum(3)
+    alone = unit.square().sum((1, 3)).unsqueeze(1)
+    return (together - alone) / (heads * (heads - 1))
+
+
+def _judged(weights: Tensor, forward: Pass) -> Float[Tensor, "batch 1 query"]:
+    """1 for the rows of attention that belong to a judged target, 0 for padding.
+
+    Rows of an encoder, or of a pooled source, are shared out: together they count as the row's targets.
+    """
+    judged = forward.batch.targets != IGNORE
+    judged = judged.unsqueeze(-1) if judged.dim() == 1 else judged
+    if weights.shape[2] == judged.shape[1]:
+        return judged.unsqueeze(1).to(weights.dtype)
+    real = weights.detach().sum((1, 3)) > 0
+    share = judged.sum(1, keepdim=True) / real.sum(1, keepdim=True).clamp(min=1)
+    return (real * share).unsqueeze(1).to(weights.dtype)
+
+
+def _mean(rows: Iterator[Tensor]) -> Value:
+    """Summed over rows, averaged over heads and attentions."""
+    values = [row.mean(1).sum() for row in rows]
+    if not values:
+        raise UsageError(
+            "this model has no attention of the kind that the objective looks at",
+            where="objective",
+            remedy="leave the terms about attention at 0",
+        )
+    return torch.stack(values).mean()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """The sum that training minimises."""
+
+    smoothing: float = 0.0
+    agreement: float = 0.0
+    terms: tuple[Term, ...] = ()
+    parts: dict[str, Tensor] = field(default_factory=dict)  # of the last batch, before weighting
+
+    @classmethod
+    def of(cls, settings: ObjectiveSettings, task: Task) -> Objective:
+        """The terms that the settings name, and those that the task itself brings."""
+        terms: list[Term] = [
+            kind(weight)
+            for kind, weight in (
+                (Coverage, settings.coverage),
+                (Entropy, settings.entropy),
+                (Disagreement, settings.disagreement),
+            )
+            if weight != 0
+        ]
+        return cls(settings.smoothing, settings.agreement, (*terms, *task.terms()))
+
+    def __call__(self, task: Task, model: Model, batch: Batch) -> Value:
+        """The weighted sum; `parts` then holds each term by its name."""
+        if not self.terms:
+            return self._likelihood(task, model, batch)
+        if batch.packing is not None and any(term.needs_weights for term in self.terms):
+            raise UsageError(
+                "packed rows have no weights to look at",
+                where="batch.packed",
+                remedy="leave batch.packed = false where the objective looks at attention",
+            )
+        looks = any(term.needs_weights for term in self.terms)
+        with watch(model) if looks else nullcontext() as seen:
+            total = self._likelihood(task, model, batch)
+        self.parts["likelihood"] = total.detach()
+        forward = Pass(task, model, batch, seen)
+        for term in self.terms:
+            value = term.value(forward)
+            self.parts[term.name] = value.detach()
+            total = total + term.weight * value
+        return total
+
+    def _likelihood(self, task: Task, model: Model, batch: Batch) -> Value:
+        if self.agreement:
+            return task.loss_of_two(model, batch, self.smoothing, self.agreement)
+        return task.loss(model, batch, self.smoothing)
