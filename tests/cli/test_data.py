@@ -3,6 +3,7 @@
 import pytest
 
 from regard.data.toys import TOYS
+from regard.tasks.names import task_for
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_a_line_that_is_not_utf8_can_be_skipped(tmp_path, tell_json):
 
 def test_a_missing_file_is_named_with_its_neighbour(pairs, tell_json):
     code, answer = tell_json("data", pairs[0].with_name("trian.en"), pairs[1])
-    assert (code, answer["remedy"]) == (2, "did you mean 'train.en'?")
+    assert (code, answer["remedy"]) == (2, f"did you mean {pairs[0]}?")
 
 
 def test_no_file_at_all(tell_json):
@@ -107,7 +108,7 @@ def test_a_toy_is_shown(name, tell):
     code, out, _ = tell("data", "--toy", name)
     assert code == 0
     assert TOYS[name].title in out
-    assert f"task: {TOYS[name].task}" in out
+    assert f"task: {task_for(TOYS[name].kind)}" in out
 
 
 @pytest.mark.parametrize("name", ["sort", "parts", "feelings", "stories"])

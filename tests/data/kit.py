@@ -6,6 +6,7 @@ from pathlib import Path
 
 from regard.data.example import Tally
 from regard.data.readers import understand
+from regard.tasks.names import example_of
 
 
 def written(name: str, content: str | bytes) -> Path:
@@ -17,7 +18,7 @@ def written(name: str, content: str | bytes) -> Path:
 
 def read(*paths: Path, task=None, **policy):
     """The description, the examples and the tally."""
-    source = understand(paths, task, **policy)
+    source = understand(paths, example_of(task), **policy)
     tally = Tally()
     examples = list(source.examples(tally))
     assert list(source.examples()) == examples, "a source can be read again"

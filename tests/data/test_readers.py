@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from regard.data.example import Labelled, Line, Pair, Pointed, Tagged, Tally
 from regard.data.readers import splits, understand
-from regard.errors import DataError, RegardError, UsageError
+from regard.errors import DataError, MissingFileError, RegardError, UsageError
+from regard.tasks.names import example_of
 from tests.data.kit import read, written
 
 
@@ -557,16 +558,15 @@ def test_folders_that_say_too_much_or_too_little():
 def test_the_task_and_the_file_must_agree():
     path = written("a.conllu", CONLL_U)
     with pytest.raises(DataError) as caught:
-        understand([path], "translate")
+        understand([path], Pair)
     assert str(caught.value) == (
-        "the file holds tagged sentences, but the task 'translate' learns from pairs\n"
+        "the file holds tagged sentences, but this task learns from pairs\n"
         "a.conllu\n"
-        "take the task 'tag', or give two files (train.en train.de) or a TSV file of pairs"
+        "give two files (train.en train.de) or a TSV file of pairs, or name the task that learns from "
+        "tagged sentences (--task)"
     )
-    with pytest.raises(
-        DataError, match="the file holds lines, but the task 'classify' learns from"
-    ):
-        understand([written("book.txt", "Call me.\nSome years ago.\n")], "classify")
+    with pytest.raises(DataError, match="the file holds lines, but this task learns from labelled"):
+        understand([written("book.txt", "Call me.\nSome years ago.\n")], Labelled)
     with pytest.raises(
         DataError, match="do not hold the same kind of examples: tagged sentences, lines"
     ):
@@ -579,7 +579,7 @@ def test_wrong_arguments():
         understand([Path("tran.en")])
     assert str(caught.value) == "there is no such file\ntran.en\ndid you mean train.en?"
     with pytest.raises(UsageError) as caught:
-        understand([Path("train.en")], "translat")
+        example_of("translat")
     assert str(caught.value) == "there is no task 'translat'\ntask\ndid you mean 'translate'?"
     with pytest.raises(UsageError, match="no file was named"):
         understand([])
@@ -637,7 +637,7 @@ def test_a_file_without_one_usable_line_is_not_called_empty(content, told):
 
 def test_source_is_frozen_and_knows_its_task():
     source = understand([written("a.en", ENGLISH), written("a.de", GERMAN)])
-    assert (source.task, source.kind, source.noun) == ("translate", Pair, "pair")
+    assert (source.kind, source.noun) == (Pair, "pair")
     assert source.paths == (Path("a.en"), Path("a.de"))
     assert source.sample(2) == PAIRS[:2]
     with pytest.raises(FrozenInstanceError):
@@ -738,13 +738,13 @@ def test_any_file_is_read_or_refused_by_our_own_error(content, name, task, on_ba
     path = written(name, content)
     tally = Tally()
     try:
-        source = understand([path], task, on_bad_utf8=on_bad_utf8)
+        source = understand([path], example_of(task), on_bad_utf8=on_bad_utf8)
         examples = list(source.examples(tally))
     except RegardError as refusal:
         error = refusal
     else:
         assert tally.kept == len(examples)
-        assert task is None or source.task == task
+        assert task is None or source.kind is example_of(task)
         assert source.description.startswith(f"{len(examples)} ")
         return
     assert name in error.where

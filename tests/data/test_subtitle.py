@@ -120,4 +120,4 @@ def test_a_file_beside_itself_pairs_each_cue_with_itself(times):
 
 def test_the_task_decides():
     path = written("film.srt", ENGLISH)
-    assert understand([path]).task == "language"
+    assert understand([path]).kind is Line

@@ -9,6 +9,7 @@ import torch
 from regard.answer.predictor import Predictor
 from regard.run.folder import Run
 from regard.run.resolve import resolve
+from regard.tasks.names import task_for
 
 RNN = {"kind": "rnn", "width": 12}
 BLOCKS = {"kind": "transformer", "width": 12, "layers": 2, "heads": 3, "feedforward": 17}
@@ -65,7 +66,7 @@ def questions(kind: str, count: int) -> tuple[str, ...]:
     from regard.tasks import TASKS
 
     name = KINDS[kind][0]
-    task = TASKS[toy(name).task]
+    task = TASKS[task_for(toy(name).kind)]
     examples = toy(name).examples("test", count)
     return tuple(task.question(None, example) for example in examples)  # needs no vocabulary
 

@@ -43,7 +43,7 @@ def test_a_file_may_describe_a_part(tmp_path):
     ("change", "what"),
     [
         ("modle.reader.width=3", "modle: no such setting; did you mean 'model'?"),
-        ("train.steps=abc", "train.steps: must be a whole number, not 'abc'"),
+        ("train.steps=abc", "train.steps: must be an integer, not 'abc'"),
         (
             "model.reader.score=additve",
             "model.reader.score: no 'additve'; did you mean 'additive'?",

@@ -17,7 +17,6 @@ from regard.answer.passage import Part, Passages
 from regard.answer.problem import Problem, listed, single, written
 from regard.box.card import Card
 from regard.box.card import read as read_card
-from regard.data.example import TaskName
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
 from regard.models import Model, count_parameters
@@ -30,14 +29,14 @@ from regard.tasks.task import Progress
 
 Texts: TypeAlias = list[str] | tuple[str, ...]  # a plain string is a sequence of strings, too
 
-METHOD_OF: dict[TaskName, str] = {
+METHOD_OF: dict[str, str] = {
     "translate": "translate",
     "tag": "tag",
     "classify": "classify",
     "point": "point",
     "language": "complete",
 }
-VERB_OF: dict[TaskName, str] = {
+VERB_OF: dict[str, str] = {
     "translate": "translate",
     "tag": "tag words",
     "classify": "classify",
@@ -106,7 +105,7 @@ class Predictor:
         )
 
     @property
-    def task(self) -> TaskName:
+    def task(self) -> str:
         """What the model was trained to do."""
         return self.run.task.name
 
@@ -329,7 +328,7 @@ class Predictor:
             self.require("translate")
         return None if self.passages is None else self.passages.whole(text, to)
 
-    def require(self, task: TaskName) -> None:
+    def require(self, task: str) -> None:
         """Refuse to do what the model was not trained for."""
         if task != self.task:
             raise UsageError(

@@ -11,7 +11,7 @@ from typing import final
 
 import torch
 
-from regard.data.example import Example, Line, TaskName
+from regard.data.example import Example, Line
 from regard.data.readers import splits, understand
 from regard.errors import DataError
 from regard.evaluate import (
@@ -32,6 +32,7 @@ from regard.run.corpus import Corpus
 from regard.run.settings import RunSettings
 from regard.tasks import Classify, Language, Tag, Task, Translate
 from regard.tasks.groups import groups
+from regard.tasks.names import example_of
 from regard.tasks.task import device_of
 
 TOKENS = 4096  # in a batch, to work out a loss
@@ -54,16 +55,18 @@ class Exam:
             return cls._first(name, corpus.toy.examples("test"), most)
         if settings.data.test:
             return cls.read([Path(path) for path in settings.data.test], settings.task, most)
-        source = splits([Path(path) for path in settings.data.train], settings.task).test
+        source = splits(
+            [Path(path) for path in settings.data.train], example_of(settings.task)
+        ).test
         if source is None:
             return cls._first("held-out examples", corpus.examples("valid"), most)
         names = ", ".join(path.name for path in source.paths)
         return cls._first(f"test examples of {names}", source.examples(), most)
 
     @classmethod
-    def read(cls, paths: Sequence[Path], task: TaskName, most: int | None = None) -> Exam:
+    def read(cls, paths: Sequence[Path], task: str, most: int | None = None) -> Exam:
         """Test files; an empty line of them is a question, too."""
-        source = understand(paths, task, keep_empty=True)
+        source = understand(paths, example_of(task), keep_empty=True)
         names = ", ".join(path.name for path in source.paths)
         return cls._first(f"test examples of {names}", source.examples(), most)
 

@@ -94,6 +94,7 @@ def _look(
     from regard.data.readers import splits, understand
     from regard.data.toys import toy as toy_named
     from regard.errors import UsageError
+    from regard.tasks.names import example_of, task_for
 
     if toy is not None:
         if files:
@@ -103,15 +104,15 @@ def _look(
                 remedy="leave out the toy, or the files",
             )
         return {"toy": toy_named(toy)}
-    found = splits(files, task, on_bad_utf8=on_bad_utf8)
+    found = splits(files, example_of(task), on_bad_utf8=on_bad_utf8)
     held_out = {"valid": found.valid, "test": found.test}
     for role, given in (("valid", valid), ("test", test)):
         if given:
             held_out[role] = understand(
-                given, found.train.task, on_bad_utf8=on_bad_utf8, keep_empty=role == "test"
+                given, found.train.kind, on_bad_utf8=on_bad_utf8, keep_empty=role == "test"
             )
     return {
-        "task": found.train.task,
+        "task": task_for(found.train.kind),
         "report": examine(found.train, held_out["valid"], held_out["test"]),
     }
 
@@ -125,11 +126,12 @@ def _plain(part: Any) -> Any:
 
 
 def _toy_facts(toy: Toy) -> dict[str, Any]:
-    from dataclasses import asdict
+    from regard.tasks.names import task_for
 
-    plain = {name: getattr(toy, name) for name in ("name", "title", "task", "unit", "story")}
-    rows = [asdict(example) for example in toy.examples("train", 3)]
-    return {**plain, "probe": asdict(toy.probe), "rows": rows}
+    plain = {name: getattr(toy, name) for name in ("name", "title", "unit", "story")}
+    plain["task"] = task_for(toy.kind)
+    rows = [example.as_dict() for example in toy.examples("train", 3)]
+    return {**plain, "probe": toy.probe.as_dict(), "rows": rows}
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -290,7 +290,7 @@ def _check_name(name: str, predictor: Predictor) -> None:
     if task and task != predictor.task:
         right = next(known for known, (meant, _) in NAMES.items() if meant == predictor.task)
         raise UsageError(
-            f"this model was trained to {VERB_OF[predictor.task]}, not to {VERB_OF[task]}",  # type: ignore[index]
+            f"this model was trained to {VERB_OF[predictor.task]}, not to {VERB_OF[task]}",
             where=str(predictor.run.folder),
             remedy=f"regard {right} {predictor.run.folder}",
         )

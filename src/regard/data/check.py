@@ -10,11 +10,8 @@ from typing import final
 from regard.data.drift import Sides, refuse_uneven
 from regard.data.example import (
     Example,
-    Labelled,
     Line,
     Pair,
-    Pointed,
-    Tagged,
     counted,
     require_some,
 )
@@ -59,7 +56,7 @@ class Report:
     def summary(self) -> str:
         """The report as plain text."""
         lines = [f"{source.role}: {source.description}" for source in self.sources]
-        lines += [f"  {shown(row)}" for row in self.rows]
+        lines += [f"  {row.line()}" for row in self.rows]
         lines += [f"warning: {warning}" for warning in self.warnings]
         return "\n".join(lines)
 
@@ -67,7 +64,7 @@ class Report:
         """The report as an object, for `--json`."""
         return {
             "sources": [asdict(source) for source in self.sources],
-            "rows": [asdict(row) for row in self.rows],
+            "rows": [row.as_dict() for row in self.rows],
             "warnings": list(self.warnings),
         }
 
@@ -197,7 +194,7 @@ def _examined(role: str, survey: Survey, most: int | None) -> Examined:
     description = survey.source.describe(survey.tally.kept)
     if survey.tally.kept == most:
         description = f"the first {description}"
-    if role == "train" and survey.source.task == "language":
+    if role == "train" and survey.source.kind is Line:
         description = f"{description}; for a language model"
     return Examined(role, description, survey.tally.kept, dict(survey.tally.dropped))
 
@@ -205,7 +202,7 @@ def _examined(role: str, survey: Survey, most: int | None) -> Examined:
 def _beside(source: Source) -> Iterator[str]:
     """Two files are two sides; sides among three or more are read as text and no more, which may surprise."""
     paths = source.paths
-    if source.task == "language" and len(paths) > 2 and go_together(paths[0], paths[1]):
+    if source.kind is Line and len(paths) > 2 and go_together(paths[0], paths[1]):
         yield (
             f"{paths[0].name} and {paths[1].name} look like two sides of one text; of {len(paths)} files "
             "each line is read by itself, for a language model: for a translator, name two"
@@ -283,22 +280,3 @@ def _together(surveys: Mapping[str, Survey]) -> Iterator[str]:
         if unknown:
             names = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
             yield f"{counted(len(unknown), 'label')} to {role} with, but never trained on: {names}"
-
-
-def shown(example: Example) -> str:
-    """One row on one line."""
-    match example:
-        case Pair(source, target):
-            return f"{_short(source)}  ->  {_short(target)}"
-        case Labelled(text, label):
-            return f"{_short(text)}  [{label}]"
-        case Tagged(words, tags):
-            return _short(" ".join(f"{word}/{tag}" for word, tag in zip(words, tags, strict=True)))
-        case Pointed(items, positions):
-            return f"{len(items)} items  ->  {' '.join(map(str, positions))}"
-        case Line(text):
-            return _short(text)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -5,79 +5,263 @@ Nothing vanishes uncounted: a `Tally` says how often, why, and where first.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Literal, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 from regard.errors import DataError
 
-TaskName = Literal["translate", "tag", "classify", "point", "language"]
+
+class Example(ABC):
+    """One thing to learn from. A new kind of example says here all that reading, checking and showing ask."""
+
+    __slots__ = ()
+    noun: ClassVar[str]  # what one of them is called
+    wanted: ClassVar[str]  # which files hold them, as a remedy
+    sides: ClassVar[tuple[str, str]] = ("input", "output")  # how its two columns are called
+
+    def as_dict(self) -> dict[str, Any]:
+        """Its fields by name, for JSON."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def made(cls, first: str, second: str) -> Example | str:  # noqa: ARG003
+        """The example that two columns of text make, or the reason why they make none."""
+        return f"not {cls.sides[0]} and {cls.sides[1]}"
+
+    @abstractmethod
+    def shown(self) -> tuple[str, ...]:
+        """Input and output as text, line below line."""
+
+    @abstractmethod
+    def line(self) -> str:
+        """All of it on one line."""
+
+    @property
+    @abstractmethod
+    def asked(self) -> str:
+        """Its input: two examples that share it ask the same."""
+
+    @property
+    def answer(self) -> str:
+        """Its output, where it has one."""
+        return ""
+
+    @property
+    def prose(self) -> str:
+        """All of its running text, to look for faults in."""
+        return self.asked
+
+    @property
+    def content(self) -> str:
+        """What no two splits of a toy may share."""
+        return self.asked
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels it teaches, if it teaches labels."""
+        return ()
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Example):
     """A text and what it becomes: a sentence and its translation, a word and its sounds."""
 
     source: str
     target: str
+    noun = "pair"
+    wanted = "give two files (train.en train.de) or a TSV file of pairs"
+    sides = ("source", "target")
+
+    @classmethod
+    def made(cls, first: str, second: str) -> Pair:
+        """Source and target as they stand."""
+        return cls(first, second)
+
+    def shown(self) -> tuple[str, ...]:
+        """Source above target."""
+        return self.source, self.target
+
+    def line(self) -> str:
+        """`source  ->  target`."""
+        return f"{short(self.source)}  ->  {short(self.target)}"
+
+    @property
+    def asked(self) -> str:
+        """The source."""
+        return self.source
+
+    @property
+    def answer(self) -> str:
+        """The target."""
+        return self.target
+
+    @property
+    def prose(self) -> str:
+        """Both sides."""
+        return f"{self.source}\n{self.target}"
+
+    @property
+    def content(self) -> str:
+        """The target: a date written otherwise is the same date."""
+        return self.target
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class Tagged(Example):
     """A sentence with one tag a word."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
+    noun = "tagged sentence"
+    wanted = "give a CoNLL file, or JSON lines with tokens and tags"
+    sides = ("words", "tags")
+
+    @classmethod
+    def made(cls, first: str, second: str) -> Tagged | str:
+        """As many tags as words, both between spaces."""
+        words, tags = tuple(first.split()), tuple(second.split())
+        return cls(words, tags) if len(words) == len(tags) else "not one tag a word"
+
+    def shown(self) -> tuple[str, ...]:
+        """`I/PRON saw/VERB`."""
+        return (" ".join(f"{word}/{tag}" for word, tag in zip(self.words, self.tags, strict=True)),)
+
+    def line(self) -> str:
+        """The same, cut short."""
+        return short(self.shown()[0])
+
+    @property
+    def asked(self) -> str:
+        """The words."""
+        return " ".join(self.words)
+
+    @property
+    def answer(self) -> str:
+        """The tags."""
+        return " ".join(self.tags)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The tags."""
+        return self.tags
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class Labelled(Example):
     """A text and the class it belongs to."""
 
     text: str
     label: str
+    noun = "labelled text"
+    wanted = "give lines of label, tab, text"
+    sides = ("text", "label")
+
+    @classmethod
+    def made(cls, first: str, second: str) -> Labelled | str:
+        """A text, and a label without the spaces around it."""
+        return cls(first, second.strip()) if second.strip() else "empty"
+
+    def shown(self) -> tuple[str, ...]:
+        """Text above label."""
+        return self.text, self.label
+
+    def line(self) -> str:
+        """`text  [label]`."""
+        return f"{short(self.text)}  [{self.label}]"
+
+    @property
+    def asked(self) -> str:
+        """The text."""
+        return self.text
+
+    @property
+    def answer(self) -> str:
+        """The label."""
+        return self.label
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label."""
+        return (self.label,)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Pointed:
+class Pointed(Example):
     """Items (one vector each), and the positions to point at, in order, counted from 0."""
 
     items: tuple[tuple[float, ...], ...]
     positions: tuple[int, ...]
+    noun = "pointing problem"
+    wanted = "give JSON lines with items and positions"
+    sides = ("items", "positions")
+
+    def shown(self) -> tuple[str, ...]:
+        """Items above positions."""
+        items = " ".join(",".join(f"{number:g}" for number in item) for item in self.items)
+        return items, self.answer
+
+    def line(self) -> str:
+        """`7 items  ->  3 0 5`."""
+        return f"{len(self.items)} items  ->  {self.answer}"
+
+    @property
+    def asked(self) -> str:
+        """The items, to the last digit."""
+        return repr(self.items)
+
+    @property
+    def answer(self) -> str:
+        """The positions."""
+        return " ".join(map(str, self.positions))
+
+    @property
+    def prose(self) -> str:
+        """Numbers have no spelling to look at."""
+        return ""
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Line:
+class Line(Example):
     """A text by itself, to learn what comes next."""
 
     text: str
+    noun = "line"
+    wanted = "give plain text"
+
+    @classmethod
+    def made(cls, first: str, second: str) -> Line:  # noqa: ARG003
+        """The first column alone."""
+        return cls(first)
+
+    def shown(self) -> tuple[str, ...]:
+        """The line."""
+        return (self.text,)
+
+    def line(self) -> str:
+        """The line, cut short."""
+        return short(self.text)
+
+    @property
+    def asked(self) -> str:
+        """The whole line."""
+        return self.text
 
 
-Example: TypeAlias = Pair | Tagged | Labelled | Pointed | Line
-Kind: TypeAlias = type[Pair] | type[Tagged] | type[Labelled] | type[Pointed] | type[Line]
+Kind: TypeAlias = type[Example]
 
-KIND_OF: dict[TaskName, Kind] = {
-    "translate": Pair,
-    "tag": Tagged,
-    "classify": Labelled,
-    "point": Pointed,
-    "language": Line,
-}
-TASK_OF: dict[Kind, TaskName] = {kind: task for task, kind in KIND_OF.items()}
-NOUN_OF: dict[Kind, str] = {
-    Pair: "pair",
-    Tagged: "tagged sentence",
-    Labelled: "labelled text",
-    Pointed: "pointing problem",
-    Line: "line",
-}
+
+def short(text: str) -> str:
+    """A text of at most 60 characters."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def counted(count: int, noun: str) -> str:

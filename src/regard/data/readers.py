@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final, get_args
+from typing import final
 
-from regard.data.example import NOUN_OF, TaskName
+from regard.data.example import Kind, Labelled, Line, Pointed
 from regard.data.formats.columnar import is_columnar
 from regard.data.formats.format import Format
 from regard.data.formats.plain import labelled_files, labelled_folders, listed, readable
 from regard.data.lines import OnBadUtf8
 from regard.data.recognise import agree, by_habit, go_together, parallel, plain, recognise
 from regard.data.source import Source
-from regard.errors import DataError, UsageError, missing, nearest
+from regard.errors import DataError, UsageError, missing
 
 __all__ = ["Source", "Splits", "splits", "understand"]
 
@@ -38,13 +38,15 @@ ROLES = {
 
 def understand(
     paths: Sequence[Path],
-    task: str | None = None,
+    hint: Kind | None = None,
     *,
     on_bad_utf8: OnBadUtf8 = "stop",
     keep_empty: bool = False,
 ) -> Source:
-    """Recognise files, or the training part of a folder; `keep_empty` is for test sets."""
-    hint = _task(task)
+    """Recognise files, or the training part of a folder.
+
+    `hint` is the kind of examples that is wanted; `keep_empty` is for test sets.
+    """
     for path in paths:
         if not path.exists():
             raise missing(path)
@@ -56,21 +58,21 @@ def understand(
 
 
 def splits(
-    paths: Sequence[Path], task: str | None = None, *, on_bad_utf8: OnBadUtf8 = "stop"
+    paths: Sequence[Path], hint: Kind | None = None, *, on_bad_utf8: OnBadUtf8 = "stop"
 ) -> Splits:
     """As `understand`; a folder's valid and test files are found, too, and no test line is dropped."""
-    train = understand(paths, task, on_bad_utf8=on_bad_utf8)
+    train = understand(paths, hint, on_bad_utf8=on_bad_utf8)
     if len(paths) != 1 or not paths[0].is_dir() or not _named(paths[0], "train"):
         return Splits(train)
     found = {
-        role: Source(_folder_parts(paths[0], role, train.task), on_bad_utf8, role == "test")
+        role: Source(_folder_parts(paths[0], role, train.kind), on_bad_utf8, role == "test")
         for role in ("valid", "test")
         if _named(paths[0], role)
     }
     return Splits(train, found.get("valid"), found.get("test"))
 
 
-def _parts(paths: Sequence[Path], task: TaskName | None) -> tuple[Format, ...]:
+def _parts(paths: Sequence[Path], hint: Kind | None) -> tuple[Format, ...]:
     """Two sides of one thing, or files that hold whole examples and follow one another."""
     if not paths:
         raise UsageError(
@@ -81,25 +83,25 @@ def _parts(paths: Sequence[Path], task: TaskName | None) -> tuple[Format, ...]:
     for path in paths:
         if path.is_dir():
             raise UsageError("a folder stands alone", where=str(path), remedy="name its files")
-    if len(paths) == 2 and task not in ("language", "point"):
+    if len(paths) == 2 and hint not in (Line, Pointed):
         first, second = paths
         if go_together(first, second) or (plain(first) and plain(second)):
-            return (parallel(first, second, task),)
-    parts = tuple(agree(recognise(path, task), task) for path in paths)
+            return (parallel(first, second, hint),)
+    parts = tuple(agree(recognise(path, hint), hint) for path in paths)
     if len({part.kind for part in parts}) > 1:
         raise DataError(
             "the files do not hold the same kind of examples: "
-            + ", ".join(f"{NOUN_OF[part.kind]}s" for part in parts),
+            + ", ".join(f"{part.kind.noun}s" for part in parts),
             where=", ".join(str(path) for path in paths),
             remedy="name the files of one kind, or the task",
         )
     return parts
 
 
-def _folder_parts(folder: Path, role: str, task: TaskName | None) -> tuple[Format, ...]:
+def _folder_parts(folder: Path, role: str, hint: Kind | None) -> tuple[Format, ...]:
     named = _named(folder, role)
     if len(named) == 1 and named[0].is_dir():
-        return _folder_parts(named[0], role, task)
+        return _folder_parts(named[0], role, hint)
     parts_of_one = all(map(is_columnar, named))
     if (len(named) > 2 and not parts_of_one) or len({path.is_dir() for path in named}) > 1:
         names = ", ".join(path.name for path in named)
@@ -109,15 +111,15 @@ def _folder_parts(folder: Path, role: str, task: TaskName | None) -> tuple[Forma
             remedy="name the one file, or the two that go together",
         )
     if named:
-        return _parts(by_habit(named), task)
+        return _parts(by_habit(named), hint)
     shards = [path for path in listed(folder) if is_columnar(path)]
     if shards:
-        return _parts(shards, task)
-    whole = labelled_folders(folder) or (labelled_files(folder) if task == "classify" else None)
+        return _parts(shards, hint)
+    whole = labelled_folders(folder) or (labelled_files(folder) if hint is Labelled else None)
     if whole is not None:
-        return (agree(whole, task),)
+        return (agree(whole, hint),)
     if len(readable(folder)) in (1, 2):
-        return _parts(by_habit(readable(folder)), task)
+        return _parts(by_habit(readable(folder)), hint)
     raise DataError(
         "no file of this folder is recognised",
         where=str(folder),
@@ -138,14 +140,3 @@ def _named(folder: Path, role: str) -> list[Path]:
     if not below and not files and (folder / "data").is_dir():  # as on the Hugging Face hub
         return _named(folder / "data", role)
     return below or files
-
-
-def _task(task: str | None) -> TaskName | None:
-    for known in get_args(TaskName):
-        if task == known:
-            return known
-    if task is None:
-        return None
-    raise UsageError(
-        f"there is no task '{task}'", remedy=nearest(task, get_args(TaskName)), where="task"
-    )

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from regard.data.compressed import bare_name, opened
-from regard.data.example import KIND_OF, NOUN_OF, TASK_OF, Kind, Labelled, Pair, Tagged, TaskName
+from regard.data.example import Kind, Labelled, Line, Pair, Tagged
 from regard.data.formats.columnar import columnar, style_of
 from regard.data.formats.conll import Conll, looks_tagged, looks_universal
 from regard.data.formats.format import Format
@@ -45,13 +45,13 @@ FIRST_SIDE = SOURCE | TEXT | WORDS | {"in", "texts", "sentences"}
 SECOND_SIDE = TARGET | LABEL | TAGS | {"out"}
 
 
-def recognise(path: Path, task: TaskName | None) -> Format:
-    """The format of one file that holds whole examples."""
+def recognise(path: Path, hint: Kind | None) -> Format:
+    """The format of one file that holds whole examples; `hint` is the kind of them that is wanted."""
     with opened(path) as stream:
         start = stream.peek(1024)[:1024]
     style = style_of(start)
     if style is not None:
-        return columnar(path, style, task)
+        return columnar(path, style, hint)
     refuse_binary(start, str(path))
     suffix = Path(bare_name(path)).suffix.lower()
     if suffix == ".tmx" or _root(start) == "tmx":
@@ -61,12 +61,12 @@ def recognise(path: Path, task: TaskName | None) -> Format:
     head = head_of(path)
     if suffix == ".srt" or looks_timed(head):
         return Subtitles(path)
-    return _by_content(path, suffix, head, task)
+    return _by_content(path, suffix, head, hint)
 
 
-def parallel(first: Path, second: Path, task: TaskName | None) -> Parallel | PairedSubtitles:
+def parallel(first: Path, second: Path, hint: Kind | None) -> Parallel | PairedSubtitles:
     """Two files side by side: which is which by name, else in the order given."""
-    kind = KIND_OF[task] if task in ("tag", "classify") else Pair
+    kind = _hinted(hint, Pair)
     sides = (_role(first), _role(second))
     swapped = sides in (("second", "first"), ("second", ""), ("", "first"))
     if kind is Pair and looks_timed(_first_lines(first)) and looks_timed(_first_lines(second)):
@@ -129,42 +129,41 @@ def _first_lines(path: Path) -> list[str]:
     return [line.text for line in lines if not line.fault]
 
 
-def agree(found: Format, task: TaskName | None) -> Format:
-    """The format, if the task that was asked for can learn from it."""
-    if task is None or KIND_OF[task] is found.kind:
+def agree(found: Format, hint: Kind | None) -> Format:
+    """The format, if it holds the kind of examples that is wanted."""
+    if hint is None or hint is found.kind:
         return found
     raise DataError(
-        f"the file holds {NOUN_OF[found.kind]}s, but the task '{task}' learns from "
-        f"{NOUN_OF[KIND_OF[task]]}s",
+        f"the file holds {found.kind.noun}s, but this task learns from {hint.noun}s",
         where=str(found.paths[0]),
-        remedy=f"take the task '{TASK_OF[found.kind]}', or {_wanted(task)}",
+        remedy=f"{hint.wanted}, or name the task that learns from {found.kind.noun}s (--task)",
     )
 
 
-def _by_content(path: Path, suffix: str, head: list[str], task: TaskName | None) -> Format:
+def _by_content(path: Path, suffix: str, head: list[str], hint: Kind | None) -> Format:
     texts = [text for text in head if text.strip()]
     if suffix in (".po", ".pot") or texts[0].startswith('msgid ""'):
         return Gettext(path)
     if suffix == ".conllu" or looks_universal(head):
         return Conll(path, "U")
     if all(text.lstrip().startswith("{") for text in texts):
-        return json_lines(path, texts[0], task)
+        return json_lines(path, texts[0], hint)
     if suffix in (".json", ".jsonl", ".ndjson"):
         raise DataError(
             "this is not one JSON object a line",
             where=f"{path}:1",
             remedy=f"if it is one JSON array: jq -c '.[]' {path.name} > NEW.jsonl",
         )
-    if task == "language":
+    if hint is Line:
         return Lined(path)
     if all(text.startswith(LABEL_MARK) for text in texts):
         return Lined(path, "fastText")
     if all(text.startswith("IN:") and " OUT:" in text for text in texts):
         return Lined(path, "SCAN")
-    if suffix in (".conll", ".iob", ".bio") or looks_tagged(head, certain=task == "tag"):
+    if suffix in (".conll", ".iob", ".bio") or looks_tagged(head, certain=hint is Tagged):
         return Conll(path, "2003")
     if suffix in (".csv", ".tsv", ".tab") or all("\t" in text for text in texts):
-        return _table(path, separator_of(texts) if suffix == ".csv" else "\t", texts, task)
+        return _table(path, separator_of(texts) if suffix == ".csv" else "\t", texts, hint)
     return Lined(path)
 
 
@@ -174,7 +173,7 @@ def _root(start: bytes) -> str:
     return found[1].decode().lower() if found else ""
 
 
-def _table(path: Path, separator: str, texts: Sequence[str], task: TaskName | None) -> Format:
+def _table(path: Path, separator: str, texts: Sequence[str], hint: Kind | None) -> Format:
     rows = rows_of(texts, separator)
     if len(rows[0]) < 2:
         raise DataError(
@@ -184,19 +183,18 @@ def _table(path: Path, separator: str, texts: Sequence[str], task: TaskName | No
         )
     named, columns = roles(rows[0]), len(rows[0])
     if named is not None:
-        kind, header = _hinted(task, named.kind), tuple(rows[0])
+        kind, header = _hinted(hint, named.kind), tuple(rows[0])
         return Table(path, kind, named.first, named.second, separator, header, columns)
     label = label_column([row for row in rows if len(row) == 2])
-    if task == "classify" or (task is None and label is not None):
+    if hint is Labelled or (hint is None and label is not None):
         label = label or 0
         return Table(path, Labelled, 1 - label, label, separator, columns=columns)
-    return Table(path, _hinted(task, Pair), 0, 1, separator, columns=columns)
+    return Table(path, _hinted(hint, Pair), 0, 1, separator, columns=columns)
 
 
-def _hinted(task: TaskName | None, found: Kind) -> Kind:
-    """Two columns can be any of three kinds: the task decides, if it was named."""
-    hinted = KIND_OF[task] if task is not None else found
-    return hinted if hinted in (Pair, Labelled, Tagged) else found
+def _hinted(hint: Kind | None, found: Kind) -> Kind:
+    """Two columns can be any of three kinds: what is wanted decides, if it was named."""
+    return hint if hint in (Pair, Labelled, Tagged) else found
 
 
 def _role(path: Path) -> str:
@@ -210,17 +208,3 @@ def _role(path: Path) -> str:
 def _tells_side(part: str) -> bool:
     code = part.isalpha() and len(part) in (2, 3)
     return part in FIRST_SIDE | SECOND_SIDE or is_language(part) or code
-
-
-def _wanted(task: TaskName) -> str:
-    match task:
-        case "translate":
-            return "give two files (train.en train.de) or a TSV file of pairs"
-        case "tag":
-            return "give a CoNLL file, or JSON lines with tokens and tags"
-        case "classify":
-            return "give lines of label, tab, text"
-        case "point":
-            return "give JSON lines with items and positions"
-        case "language":
-            return "give plain text"

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import final
 
-from regard.data.example import NOUN_OF, TASK_OF, Example, Kind, Tally, TaskName, counted
+from regard.data.example import Example, Kind, Tally, counted
 from regard.data.formats.format import Format, Reading, Row
 from regard.data.lines import OnBadUtf8
 from regard.errors import DataError
@@ -39,14 +39,9 @@ class Source:
         return self.parts[0].kind
 
     @property
-    def task(self) -> TaskName:
-        """The task that learns from them."""
-        return TASK_OF[self.kind]
-
-    @property
     def noun(self) -> str:
         """What one example is called: `pair`."""
-        return NOUN_OF[self.kind]
+        return self.kind.noun
 
     @property
     def description(self) -> str:

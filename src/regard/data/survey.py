@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import final
 
 from regard.data.drift import OTHER_LINE_ENDS
-from regard.data.example import Example, Labelled, Line, Pair, Pointed, Tagged, Tally
+from regard.data.example import Example, Pair, Tally
 from regard.data.formats.format import Row
 from regard.data.source import Source
 
@@ -102,7 +102,7 @@ class Survey:
         """Take note of one example."""
         if self.seen.add(key):
             self.repeats.add(row)
-        text = _text(row.example)
+        text = row.example.prose
         if not text.isascii():
             if MISREAD.search(text):
                 self.misread.add(row)
@@ -110,14 +110,11 @@ class Survey:
                 self.lost.add(row)
         if OTHER_LINE_ENDS.search(text):
             self.line_ends.add(row)
-        match row.example:
-            case Pair(source, target):
-                ratio = math.log((len(target) + 10) / (len(source) + 10))
-                self.ratios.setdefault(round(ratio * BINS_PER_E), Places()).add(row)
-            case Labelled(_, label):
-                self.labels.add(label)
-            case Tagged(_, tags):
-                self.labels.update(tags)
+        if isinstance(row.example, Pair):
+            source, target = row.example.source, row.example.target
+            ratio = math.log((len(target) + 10) / (len(source) + 10))
+            self.ratios.setdefault(round(ratio * BINS_PER_E), Places()).add(row)
+        self.labels.update(row.example.labels)
         self._keep(row)
 
     def outliers(self) -> Places:
@@ -152,29 +149,9 @@ class Survey:
 
 def key_of(example: Example, *, input_only: bool = False) -> int:
     """64 bits that two examples share when they are equal, or when their inputs are."""
-    match example:
-        case Pair(first, second) | Labelled(first, second):
-            parts = [first] if input_only else [first, second]
-        case Tagged(words, tags):
-            parts = list(words) if input_only else [*words, "\n", *tags]
-        case Pointed(items, positions):
-            parts = [repr(items)] if input_only else [repr(items), repr(positions)]
-        case Line(text):
-            parts = [text]
+    parts = [example.asked] if input_only else [example.asked, example.answer]
     digest = hashlib.blake2b("\0".join(parts).encode("utf-8"), digest_size=8)
     return int.from_bytes(digest.digest(), "big")
-
-
-def _text(example: Example) -> str:
-    match example:
-        case Pair(source, target):
-            return f"{source}\n{target}"
-        case Labelled(text, _) | Line(text):
-            return text
-        case Tagged(words, _):
-            return " ".join(words)
-        case Pointed():
-            return ""
 
 
 def _median(histogram: dict[int, int]) -> int:

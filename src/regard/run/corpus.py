@@ -10,11 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, final
 
-from regard.data.example import Example, Tally, TaskName, require_some
+from regard.data.example import Example, Kind, Tally, require_some
 from regard.data.readers import Source, splits, understand
 from regard.data.toys import Toy, toy
 from regard.errors import DataError, UsageError
 from regard.run.settings import DataSettings
+from regard.tasks.names import example_of, task_for
 
 HOLD_OUT = 50  # one example in so many is held out when no validation set was given
 ENOUGH = 2_000  # and no more than this
@@ -34,7 +35,7 @@ class Corpus:
     valid: Source | None = None
 
     @classmethod
-    def of(cls, settings: DataSettings, task: TaskName | None = None) -> Corpus:
+    def of(cls, settings: DataSettings, task: str | None = None) -> Corpus:
         """Find what the settings name; refuse both a toy and files, and neither."""
         if settings.toy is not None and settings.train:
             raise UsageError(
@@ -51,20 +52,26 @@ class Corpus:
                 remedy='name two files (train.en train.de), a TSV, a folder, or toy="reverse"',
             )
         paths = [Path(path) for path in settings.train]
-        found = splits(paths, task, on_bad_utf8=settings.on_bad_utf8)
+        hint = example_of(task)
+        found = splits(paths, hint, on_bad_utf8=settings.on_bad_utf8)
         valid = found.valid
         if settings.valid:
             given = [Path(path) for path in settings.valid]
-            valid = understand(given, task or found.train.task, on_bad_utf8=settings.on_bad_utf8)
+            valid = understand(given, hint or found.train.kind, on_bad_utf8=settings.on_bad_utf8)
         return cls(settings, train=found.train, valid=valid)
 
     @property
-    def task(self) -> TaskName:
-        """What these examples teach."""
+    def kind(self) -> Kind:
+        """The class of its examples."""
         if self.toy is not None:
-            return self.toy.task
+            return self.toy.kind
         assert self.train is not None
-        return self.train.task
+        return self.train.kind
+
+    @property
+    def task(self) -> str:
+        """The task that learns from them."""
+        return task_for(self.kind)
 
     @property
     def fingerprint(self) -> str:

@@ -62,7 +62,7 @@ def read_task(path: Path, name: str) -> Task:
             "each part of a tokenizer is a document", where=str(path), remedy=_MEND
         )
     try:
-        return TASKS[name].from_dict(parts)  # type: ignore[index]
+        return TASKS[name].from_dict(parts)
     except KeyError as fault:
         raise ModelFileError(
             f"the tokenizer lacks its part {fault}", where=str(path), remedy=_MEND

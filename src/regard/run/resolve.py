@@ -13,6 +13,7 @@ from regard.presets import DEFAULT_OF, preset
 from regard.run.corpus import Corpus
 from regard.run.find import folder_of, read_settings
 from regard.run.settings import DataSettings, RunSettings
+from regard.tasks.names import example_of, task_for
 
 # A model that is trained already needs small steps, and few.
 GENTLE = {"steps": 1000, "rate": 2e-4, "schedule": "cosine", "warmup": 100}
@@ -43,8 +44,8 @@ def resolve(
         given = merge(_started(start), given)
     data = _data(toy, train, valid)
     tree = merge(given, {"data": data} if data else {})
-    if task is not None and toy is not None and task != toy_named(toy).task:
-        what = f"the toy {toy} teaches the task {toy_named(toy).task}, not {task}"
+    if task is not None and toy is not None and example_of(task) is not toy_named(toy).kind:
+        what = f"the toy {toy} teaches the task {task_for(toy_named(toy).kind)}, not {task}"
         raise UsageError(what, f'task="{task}"', "leave the task out, or take another toy")
     if task is not None:
         tree["task"] = task
@@ -151,4 +152,6 @@ def _suit_toy(tree: dict[str, Any]) -> None:
     name = tree.get("data", {}).get("toy")
     if name is not None:
         tree["text"] = {"kind": toy_named(name).unit, **tree.get("text", {})}
-        tree["task"] = toy_named(name).task
+        kind, task = toy_named(name).kind, tree.get("task")
+        if task is None or example_of(task) is not kind:
+            tree["task"] = task_for(kind)

@@ -10,12 +10,13 @@ from pydantic import (
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
+    field_validator,
     model_validator,
 )
 
 from regard.config import Settings
 from regard.data.batches import BatchSettings
-from regard.data.example import TaskName
+from regard.presets import DEFAULT_OF
 from regard.settings.decode import DecodeSettings
 from regard.settings.model import ModelSettings, StackSettings
 from regard.settings.objective import ObjectiveSettings
@@ -103,7 +104,7 @@ class TrainSettings(Settings):
 class RunSettings(Settings):
     """A run from raw files to a model that answers."""
 
-    task: TaskName = "translate"
+    task: str = next(iter(DEFAULT_OF))
     """What is learned."""
     seed: NonNegativeInt = 1
     """Of all chance."""
@@ -123,6 +124,13 @@ class RunSettings(Settings):
     """How it learns."""
     decode: DecodeSettings = DecodeSettings()
     """How it answers."""
+
+    @field_validator("task")
+    @classmethod
+    def _is_known(cls, task: str) -> str:
+        if task not in DEFAULT_OF:
+            raise ValueError(f"there is no task '{task}'; choose {', '.join(DEFAULT_OF)}")
+        return task
 
     @model_validator(mode="before")
     @classmethod

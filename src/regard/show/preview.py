@@ -9,10 +9,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from regard.data.check import shown
 from regard.data.example import counted
 from regard.data.toys import Toy
 from regard.show.label import isolated, one_line, shortened
+from regard.tasks.names import task_for
 
 if TYPE_CHECKING:
     from regard.training.preview import Preview
@@ -25,7 +25,9 @@ def toy_list(toys: Iterable[Toy]) -> RenderableType:
     """Name, task and story of each."""
     table = Table.grid(padding=(0, 2, 0, 0))
     for toy in toys:
-        table.add_row(Text(toy.name, style="bold"), Text(toy.task, style="dim"), Text(toy.story))
+        table.add_row(
+            Text(toy.name, style="bold"), Text(task_for(toy.kind), style="dim"), Text(toy.story)
+        )
     return table
 
 
@@ -43,10 +45,12 @@ def toy_card(toy: Toy) -> RenderableType:
         Text(toy.title, style="bold"),
         Text(toy.story),
         Text(),
-        *(Text(f"  {shown(example)}") for example in toy.examples("train", ROWS)),
-        Text(f"  {shown(toy.probe)}  (watched while learning)"),
+        *(Text(f"  {example.line()}") for example in toy.examples("train", ROWS)),
+        Text(f"  {toy.probe.line()}  (watched while learning)"),
         Text(),
-        Text(f"task: {toy.task}, one symbol a {'letter' if toy.unit == 'char' else toy.unit}"),
+        Text(
+            f"task: {task_for(toy.kind)}, one symbol a {'letter' if toy.unit == 'char' else toy.unit}"
+        ),
     ]
     return Group(*lines)
 

@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.data.check import Report
-from regard.data.example import Example, Labelled, Line, Pair, Pointed, Tagged
 from regard.evaluate import Comparison, Metric
 from regard.show.label import isolated, one_line, piece_names, shortened
 
@@ -43,7 +42,7 @@ def data_report(report: Report) -> RenderableType:
     if report.rows:
         rows = _grid()
         for number, row in enumerate(report.rows, 1):
-            question, *answers = (_text(shortened(one_line(side), SHOWN)) for side in _sides(row))
+            question, *answers = (_text(shortened(one_line(side), SHOWN)) for side in row.shown())
             rows.add_row(_faint(str(number)), Group(question, *answers))
         parts += [Text(), rows]
     if report.warnings:
@@ -139,22 +138,6 @@ def bar(share: float, width: int) -> str:
         return ""
     whole, eighths = divmod(round(min(max(share, 0.0), 1.0) * width * 8), 8)
     return "█" * whole + " ▏▎▍▌▋▊▉"[eighths].strip()
-
-
-def _sides(example: Example) -> tuple[str, ...]:
-    """What stands line below line: input, and output where there is one."""
-    match example:
-        case Pair(source, target):
-            return source, target
-        case Labelled(text, label):
-            return text, label
-        case Tagged(words, tags):
-            return (" ".join(f"{word}/{tag}" for word, tag in zip(words, tags, strict=True)),)
-        case Pointed(items, positions):
-            shown = " ".join(",".join(f"{number:g}" for number in item) for item in items)
-            return shown, " ".join(map(str, positions))
-        case Line(text):
-            return (text,)
 
 
 def _grid() -> Table:

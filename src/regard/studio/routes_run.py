@@ -26,10 +26,11 @@ def about(studio: Here) -> Response:
     A run that is trained meanwhile is in the list when it is asked for again, behind the others.
     """
     from regard.data.toys import TOYS
+    from regard.tasks.names import task_for
 
     studio.look_again()
     toys = [
-        {"name": toy.name, "title": toy.title, "story": toy.story, "task": toy.task}
+        {"name": toy.name, "title": toy.title, "story": toy.story, "task": task_for(toy.kind)}
         for toy in TOYS.values()
     ]
     runs = [studio.shelf.about(name) for name in studio.shelf.names]

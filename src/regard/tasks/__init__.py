@@ -1,14 +1,23 @@
-"""What is learned: translate, tag, classify, point, language; loss, predict, judge."""
+"""What is learned: a task says how its questions are encoded, forced, named and judged; one file a task.
 
-from regard.tasks.batch import IGNORE, Batch
-from regard.tasks.choose import TASKS
-from regard.tasks.classify import Classify
-from regard.tasks.language import Language
-from regard.tasks.look import Sight, Site, look
-from regard.tasks.point import Point
-from regard.tasks.tag import Tag
-from regard.tasks.task import Prediction, Task
-from regard.tasks.translate import Translate
+Names are loaded when they are first asked for: `regard.tasks.names` alone needs no torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regard.tasks.batch import IGNORE, Batch
+    from regard.tasks.choose import TASKS
+    from regard.tasks.classify import Classify
+    from regard.tasks.language import Language
+    from regard.tasks.look import Sight, Site, look
+    from regard.tasks.point import Point
+    from regard.tasks.tag import Tag
+    from regard.tasks.task import Prediction, Task
+    from regard.tasks.translate import Translate
 
 __all__ = [
     "IGNORE",
@@ -25,3 +34,19 @@ __all__ = [
     "Translate",
     "look",
 ]
+
+_HOME_OF = {
+    "IGNORE": "batch",
+    "TASKS": "choose",
+    "Batch": "batch",
+    "Prediction": "task",
+    "Sight": "look",
+    "Site": "look",
+    "look": "look",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"regard.tasks has no '{name}'")
+    return getattr(import_module(f"regard.tasks.{_HOME_OF.get(name, name.lower())}"), name)

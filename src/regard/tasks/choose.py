@@ -1,15 +1,24 @@
-"""The closed set of tasks by name."""
+"""The tasks by name: where a name in the settings becomes a task."""
 
 from __future__ import annotations
 
-from regard.data.example import TaskName
+from regard import presets
+from regard.data.example import Kind
 from regard.tasks.classify import Classify
 from regard.tasks.language import Language
+from regard.tasks.names import LEARNS_FROM
 from regard.tasks.point import Point
 from regard.tasks.tag import Tag
 from regard.tasks.task import Task
 from regard.tasks.translate import Translate
 
-TASKS: dict[TaskName, type[Task]] = {
+TASKS: dict[str, type[Task]] = {
     kind.name: kind for kind in (Translate, Tag, Classify, Point, Language)
 }
+
+
+def register(task: type[Task], example: Kind, preset: str) -> None:
+    """Make a task known: what it learns from, and the preset that it is learned with by default."""
+    TASKS[task.name] = task
+    LEARNS_FROM[task.name] = example
+    presets.DEFAULT_OF[task.name] = preset

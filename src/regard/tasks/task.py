@@ -15,7 +15,7 @@ from torch import Tensor
 
 from regard.attention import Room
 from regard.data.columns import Ragged
-from regard.data.example import Example, TaskName
+from regard.data.example import Example
 from regard.decode import DecodeSettings
 from regard.errors import DataError
 from regard.evaluate import Metric
@@ -68,7 +68,7 @@ class Task(ABC):
     width of its frames.
     """
 
-    name: ClassVar[TaskName]
+    name: ClassVar[str]
     sides: ClassVar[Literal["both", "source", "target"]] = "both"  # which have lengths of their own
     features: int = 0
     packs: ClassVar[bool] = False  # whether rows may lie end to end

@@ -15,7 +15,6 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from regard import strict_json
-from regard.data.example import TaskName
 from regard.errors import ModelFileError
 from regard.tasks import Prediction
 from regard.traces.site import Combine, Kind, TracedSite
@@ -148,7 +147,7 @@ class Document:
 
     format: Literal["regard-trace"]
     version: int
-    task: TaskName
+    task: str
     model: str
     question: str
     answer: Answer
@@ -167,7 +166,7 @@ def describe(trace: Trace) -> dict[str, Any]:
     document = Document(
         "regard-trace",
         VERSION,
-        trace.task,  # type: ignore[arg-type]
+        trace.task,
         trace.model,
         trace.question,
         Answer.of(trace.answer),

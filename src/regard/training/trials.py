@@ -31,6 +31,7 @@ from regard.models import (
 )
 from regard.run.settings import TrainSettings
 from regard.tasks import TASKS, Batch, Prediction, Task
+from regard.tasks.names import task_for
 from regard.text import TextSettings
 from regard.training.finding import Finding
 from regard.training.optimise import make_optimiser
@@ -71,7 +72,7 @@ class Subject:
         name, settings = KINDS[kind]
         examples = list(toy(name).examples("train", EXAMPLES))
         text = TextSettings(kind=toy(name).unit)
-        task = TASKS[toy(name).task].learn(lambda: iter(examples), text)
+        task = TASKS[task_for(toy(name).kind)].learn(lambda: iter(examples), text)
         torch.manual_seed(seed)
         model = build(settings, task.sizes).to(device).eval()
         asked = examples[:ASKED]

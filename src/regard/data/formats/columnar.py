@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, final
 
 from regard.data.compressed import compression_of
-from regard.data.example import Kind, TaskName
+from regard.data.example import Kind
 from regard.data.formats.format import Format, Reading, Row
 from regard.data.formats.record import Fields, fields_of
 from regard.errors import DataError
@@ -54,7 +54,7 @@ class Columnar(Format):
             yield from self.fields.rows(reading, self.path, number, record)
 
 
-def columnar(path: Path, style: Style, task: TaskName | None) -> Columnar:
+def columnar(path: Path, style: Style, hint: Kind | None) -> Columnar:
     """Which columns to read, from their names and the first record."""
     packed = compression_of(path)
     if packed:
@@ -68,7 +68,7 @@ def columnar(path: Path, style: Style, task: TaskName | None) -> Columnar:
         raise DataError(
             "the file has no rows", where=str(path), remedy="name a file with examples in it"
         )
-    fields = fields_of(records[0], task)
+    fields = fields_of(records[0], hint)
     if fields is None:
         raise DataError(
             "no two columns are known: " + ", ".join(records[0]),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, final
 
 from regard.data.compressed import compression_of
-from regard.data.example import Example, Kind, Labelled, Line, Pair, Tagged, Tally
+from regard.data.example import Example, Kind, Line, Tally
 from regard.data.lines import OnBadUtf8, TextLine, read_lines
 
 
@@ -60,14 +60,7 @@ class Reading:
         empty = not first.strip() or (kind is not Line and not second.strip())
         if empty and not self.keep_empty:
             return "empty"
-        if kind is Line:
-            return Line(first)
-        if kind is Pair:
-            return Pair(first, second)
-        if kind is Labelled:
-            return Labelled(first, second.strip()) if second.strip() else "empty"
-        words, tags = tuple(first.split()), tuple(second.split())
-        return Tagged(words, tags) if len(words) == len(tags) else "not one tag a word"
+        return kind.made(first, second)
 
 
 class Format(ABC):

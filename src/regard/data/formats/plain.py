@@ -10,7 +10,7 @@ from typing import Literal, final
 
 from regard.data.compressed import bare_name
 from regard.data.drift import uneven
-from regard.data.example import Kind, Labelled, Line, Pair, Tagged
+from regard.data.example import Kind, Labelled, Line, Pair
 from regard.data.formats.format import Format, Reading, Row, packed_as
 from regard.data.lines import LINE_BOUND
 
@@ -60,13 +60,6 @@ class Lined(Format):
         return (source.strip(), target.strip()) if out and text.startswith("IN:") else None
 
 
-SIDES: dict[Kind, tuple[str, str]] = {
-    Pair: ("source", "target"),
-    Labelled: ("text", "label"),
-    Tagged: ("words", "tags"),
-}
-
-
 @final
 @dataclass(frozen=True)
 class Parallel(Format):
@@ -86,7 +79,7 @@ class Parallel(Format):
 
     @property
     def shape(self) -> str:
-        one, other = SIDES[self.of]
+        one, other = self.of.sides
         names = f"{self.first.name} ({one}) beside {self.second.name} ({other})"
         return f"{names}, plain text{packed_as(self.first)}"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
-from regard.data.example import KIND_OF, Kind, Labelled, Line, Pair, Pointed, Tagged, TaskName
+from regard.data.example import Kind, Labelled, Line, Pair, Pointed, Tagged
 from regard.data.formats.format import Format, Reading, Row, packed_as
 from regard.data.lines import LINE_BOUND
 from regard.errors import DataError
@@ -100,17 +100,17 @@ class Fields:
                 yield from reading.row(self.of, path, number, *texts)
 
 
-def fields_of(record: Mapping[str, Any], task: TaskName | None) -> Fields | None:
+def fields_of(record: Mapping[str, Any], hint: Kind | None) -> Fields | None:
     """Which fields to read, from the first record; None when no two of them are known."""
     names = list(record)
     found = _known(record, names)
-    if task == "language" or (found is None and task is None):
+    if hint is Line or (found is None and hint is None):
         text = next((name for name in names if name.lower() in TEXT), None)
         if text is not None:
             return Fields(Line, text)
     if found is None:
         return None
-    hinted = KIND_OF[task] if task is not None else found.of
+    hinted = found.of if hint is None else hint
     fixed = Pointed in (hinted, found.of) or hinted is Line
     return found if fixed else replace(found, of=hinted)
 
@@ -209,10 +209,10 @@ class JsonLines(Format):
             yield from self.fields.rows(reading, self.path, line.number, record)
 
 
-def json_lines(path: Path, first_line: str, task: TaskName | None) -> JsonLines:
+def json_lines(path: Path, first_line: str, hint: Kind | None) -> JsonLines:
     """Which fields to read, from the first object."""
     record = parsed(first_line, f"{path}:1")
-    fields = fields_of(record, task)
+    fields = fields_of(record, hint)
     if fields is None:
         raise DataError(
             "no two fields of the first object are known: " + ", ".join(record),

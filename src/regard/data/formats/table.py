@@ -12,7 +12,6 @@ from typing import final
 
 from regard.data.example import Kind
 from regard.data.formats.format import Format, Reading, Row, packed_as
-from regard.data.formats.plain import SIDES
 from regard.errors import DataError
 
 CLASS_NAME = re.compile(r"[-+]?\w([\w.:/+&-]*\w)?$")
@@ -41,7 +40,7 @@ class Table(Format):
 
     @property
     def shape(self) -> str:
-        one, other = SIDES[self.of]
+        one, other = self.of.sides
         name = "TSV" if self.separator == "\t" else "CSV"
         columns = f"{self._column(self.first)} ({one}) and {self._column(self.second)} ({other})"
         unread = f" of {self.columns}" if self.columns > 2 else ""

@@ -13,7 +13,7 @@ from itertools import islice
 from random import Random
 from typing import Literal, final
 
-from regard.data.example import TASK_OF, Example, Labelled, Line, Pair, Pointed, Tagged, TaskName
+from regard.data.example import Example, Kind
 
 Split = Literal["train", "valid", "test"]
 
@@ -38,9 +38,9 @@ class Toy:
     unit: Literal["word", "char"] = "word"
 
     @property
-    def task(self) -> TaskName:
-        """What is learned here; the examples say it."""
-        return TASK_OF[type(self.probe)]
+    def kind(self) -> Kind:
+        """The class of its examples."""
+        return type(self.probe)
 
     def examples(self, split: Split, count: int | None = None) -> Iterator[Example]:
         """The first `count` examples of a split, all different; fewer if no more exist.
@@ -52,12 +52,12 @@ class Toy:
 
     def _all(self, split: Split) -> Iterator[Example]:
         generator = Random(f"{self.name}/{split}")
-        withheld = _content(self.probe)
+        withheld = self.probe.content
         seen: set[Example] = set()
         idle = 0
         while idle < _PATIENCE:
             example = self.draw(generator)
-            content = _content(example)
+            content = example.content
             if split_of(content) != split or content == withheld or example in seen:
                 idle += 1
                 continue
@@ -70,16 +70,3 @@ def split_of(content: str) -> Split:
     """The one split that may hold this content: 18 parts of 20 train, 1 valid, 1 test."""
     part = int.from_bytes(hashlib.blake2b(content.encode(), digest_size=8).digest(), "big") % 20
     return "valid" if part == 0 else "test" if part == 1 else "train"
-
-
-def _content(example: Example) -> str:
-    """What two splits may not share: of a pair its answer, as a date written otherwise is the same."""
-    match example:
-        case Pair():
-            return example.target
-        case Tagged():
-            return " ".join(example.words)
-        case Labelled() | Line():
-            return example.text
-        case Pointed():
-            return repr(example.items)

@@ -1,0 +1,29 @@
+"""The tasks by name, and what each learns from; known without torch, so that a slip is told at once."""
+
+from __future__ import annotations
+
+from regard.data.example import Kind, Labelled, Line, Pair, Pointed, Tagged
+from regard.errors import UsageError, nearest
+
+LEARNS_FROM: dict[str, Kind] = {
+    "translate": Pair,
+    "tag": Tagged,
+    "classify": Labelled,
+    "point": Pointed,
+    "language": Line,
+}
+
+
+def task_for(kind: Kind) -> str:
+    """The first task that learns from such examples."""
+    return next(name for name, example in LEARNS_FROM.items() if example is kind)
+
+
+def example_of(name: str | None) -> Kind | None:
+    """What a task learns from; None where no task was named. A slip is an error with the nearest name."""
+    if name is None:
+        return None
+    if name not in LEARNS_FROM:
+        what = f"there is no task '{name}'"
+        raise UsageError(what, where="task", remedy=nearest(name, LEARNS_FROM))
+    return LEARNS_FROM[name]
