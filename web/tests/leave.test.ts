@@ -5,7 +5,9 @@ import { escaped, fitting, framed, svgOf, wide } from "../src/pure/drawing";
 import { gridRows, heatDrawing } from "../src/pure/heat";
 import { standalone } from "../src/pure/standalone";
 import { share } from "../src/pure/text";
-import { quoted, tracePython } from "../src/state/python";
+import type { Question, Site, Trace } from "../src/state/api";
+import type { Heads } from "../src/state/picture.svelte";
+import { literal, quoted, sitePython, tracePython } from "../src/state/python";
 
 describe("a table that leaves", () => {
   it.each(["=HYPERLINK(1)", "+1", "-1+2", "@SUM(A1)", "\t=1", "  =1", "\r=1"])(
@@ -137,11 +139,31 @@ describe("a drawing that leaves", () => {
 
 it("Python gets a text that Python reads", () => {
   expect(quoted('a "b"\n\\ é')).toBe('"a \\"b\\"\\n\\\\ é"');
-  const selection = { text: "x", beam: 2, prefix: ["▁le"] };
-  expect(tracePython("runs/demo", selection)).toContain(
-    'regard.trace("runs/demo", "x", beam=2, prefix=["▁le"])',
+  expect(quoted("👩\u200d👧 \u{e0001}")).toBe('"👩\\u200d👧 \\U000e0001"');
+  expect(literal({ words: ["true", "null"], flag: true, none: null, n: [1, -0.5] })).toBe(
+    '{"words": ["true", "null"], "flag": True, "none": None, "n": [1, -0.5]}',
   );
-  expect(tracePython("translator", { ...selection, to: "fr" })).toContain(
-    'regard.trace("translator", "x", beam=2, to="fr", prefix=["▁le"])',
-  );
+});
+
+describe("Python that makes a trace", () => {
+  const trace = (to: string, asked: Partial<Question> = {}): Trace =>
+    ({
+      to,
+      asked: { run: "runs/demo", text: "x", to: "", beam: 2, prefix: [], ...asked },
+    }) as unknown as Trace;
+
+  it("names the language that was used, whoever chose it", () => {
+    expect(tracePython(trace("de"))).toContain('regard.trace("runs/demo", "x", beam=2, to="de")');
+    expect(tracePython(trace("", { prefix: ["▁le"] }))).toContain(
+      'regard.trace("runs/demo", "x", beam=2, prefix=["▁le"])',
+    );
+  });
+  it("takes the heads and the words that are shown", () => {
+    const site = { path: "reader.attention" } as Site;
+    const map = (head: Heads, words = false) => sitePython(site, head, words)[1];
+    expect(map(3)).toContain("weights = site.weights[3] ");
+    expect(map("mean")).toContain("site.weights.mean(0)");
+    expect(map([0, 5])).toContain("site.weights[[0, 5]].mean(0)");
+    expect(map([0, 5], true)).toContain("seen.by_words(site)[[0, 5]].mean(0)");
+  });
 });

@@ -14,7 +14,8 @@ export const VIEWS = [
   "lessons",
 ] as const;
 export type View = (typeof VIEWS)[number];
-export type Head = number | "mean";
+/** A head by its number, the mean of all, or the default: the heads that the model's card names, else all. */
+export type Head = number | "mean" | "default";
 
 export interface Selection {
   readonly view: View;
@@ -35,11 +36,14 @@ export interface Selection {
   readonly table: boolean;
   /** Whether the beam's tree shows what was dropped. */
   readonly dropped: boolean;
+  /** Whether the beam's tree is made small enough to be seen whole. */
+  readonly fit: boolean;
   /** The other side of a comparison. */
   readonly otherRun: string;
   readonly otherText: string;
   readonly otherSite: string;
-  readonly otherHead: Head;
+  /** Until somebody chooses, one that differs from the first. */
+  readonly otherHead: Head | null;
   readonly step: number;
   readonly probe: number;
   readonly lesson: string;
@@ -55,16 +59,17 @@ export const START: Selection = {
   beam: 4,
   prefix: [],
   site: "",
-  head: "mean",
+  head: "default",
   row: null,
   column: null,
   words: false,
   table: false,
   dropped: true,
+  fit: false,
   otherRun: "",
   otherText: "",
   otherSite: "",
-  otherHead: "mean",
+  otherHead: null,
   step: -1,
   probe: 0,
   lesson: "",
@@ -88,21 +93,65 @@ export function toHash(selection: Selection): string {
   return text ? `#${text}` : "";
 }
 
-/** The selection of an address; what makes no sense is left as at the start. */
+/** The selection of an address; what makes no sense is left as at the start, and `misread` names it. */
 export function fromHash(hash: string): Selection {
   const parts = new URLSearchParams(hash.replace(/^#/, "").slice(0, LONGEST));
   const found: Record<string, unknown> = { ...START };
   for (const [name, start] of Object.entries(START)) {
     const text = parts.get(name);
     if (name === "prefix") found[name] = parts.getAll("prefix");
-    else if (text === null) continue;
-    else if (name === "view") found[name] = VIEWS.includes(text as View) ? text : start;
-    else if (name === "head" || name === "otherHead") found[name] = head(text);
-    else if (typeof start === "boolean") found[name] = text === "1";
-    else if (typeof start === "number" || start === null) found[name] = whole(text, start);
-    else found[name] = text;
+    else if (text !== null) found[name] = read(name, text) ?? start;
   }
   return found as unknown as Selection;
+}
+
+/** The parts of an address that say nothing this page understands, as name and value. */
+export function misread(hash: string): (readonly [name: string, value: string])[] {
+  const parts = new URLSearchParams(hash.replace(/^#/, "").slice(0, LONGEST));
+  return [...parts].filter(
+    ([name, text]) => !Object.hasOwn(START, name) || read(name, text) === undefined,
+  );
+}
+
+const TRUTH: Readonly<Record<string, boolean>> = {
+  "1": true,
+  true: true,
+  "0": false,
+  false: false,
+};
+
+/** The value of one part of an address, or undefined where it cannot be one. */
+function read(name: string, text: string): unknown {
+  const start = START[name as keyof Selection];
+  if (name === "view") return VIEWS.find((view) => view === text);
+  if (name === "head" || name === "otherHead") return head(text);
+  if (name === "beam") return integer(text, 1);
+  if (typeof start === "boolean") return TRUTH[text];
+  if (typeof start === "number" || start === null) return integer(text, -1);
+  return text;
+}
+
+/** What one would go back from: another view, question or map. A row, a cell or a slider is not. */
+const STEPS: readonly (keyof Selection)[] = [
+  "view",
+  "run",
+  "text",
+  "to",
+  "beam",
+  "prefix",
+  "site",
+  "head",
+  "words",
+  "otherRun",
+  "otherText",
+  "otherSite",
+  "otherHead",
+  "lesson",
+];
+
+/** Whether a change is a step of navigation, which the browser's Back undoes. */
+export function isStep(before: Selection, after: Selection): boolean {
+  return STEPS.some((name) => String(before[name]) !== String(after[name]));
 }
 
 /** A change, and what it makes meaningless: another run or text has other cells and no forced beginning. */
@@ -110,21 +159,21 @@ export function change(before: Selection, part: Partial<Selection>): Selection {
   const after = { ...before, ...part };
   const isNew = (name: keyof Selection): boolean => after[name] !== before[name];
   const fresh: Partial<Selection> = {};
-  if (isNew("run")) Object.assign(fresh, { to: "", site: "", head: "mean", step: -1, probe: 0 });
+  if (isNew("run")) Object.assign(fresh, { to: "", site: "", head: "default", step: -1, probe: 0 });
   if (isNew("run") || isNew("text") || isNew("to"))
     Object.assign(fresh, { prefix: [], row: null, column: null });
-  if (isNew("site")) Object.assign(fresh, { head: "mean", row: null, column: null });
+  if (isNew("site")) Object.assign(fresh, { head: "default", row: null, column: null });
   if (isNew("words")) Object.assign(fresh, { row: null, column: null });
-  if (isNew("otherRun")) Object.assign(fresh, { otherSite: "", otherHead: "mean" });
+  if (isNew("otherRun")) Object.assign(fresh, { otherSite: "", otherHead: null });
   if (isNew("lesson")) Object.assign(fresh, { inputs: "" });
   return { ...after, ...fresh, ...part };
 }
 
-function head(text: string): Head {
-  return text === "mean" ? "mean" : whole(text, 0);
+function head(text: string): Head | undefined {
+  return text === "mean" || text === "default" ? text : integer(text, 0);
 }
 
-function whole<Otherwise>(text: string, otherwise: Otherwise): number | Otherwise {
+function integer(text: string, least: number): number | undefined {
   const number = Number(text);
-  return Number.isSafeInteger(number) && number >= -1 ? number : otherwise;
+  return text.trim() && Number.isSafeInteger(number) && number >= least ? number : undefined;
 }

@@ -31,9 +31,41 @@ const WORD = "▁";
 
 /** Every letter can be seen: controls by name, and no tower of accents over its neighbours. */
 export function visible(text: string): string {
-  const named = text.replace(
-    HIDDEN,
-    (letter) => NAMED[letter] ?? `[${letter.charCodeAt(0).toString(16).padStart(4, "0")}]`,
+  return text.replace(HIDDEN, name).replace(STACK, "$1");
+}
+
+function name(letter: string): string {
+  return NAMED[letter] ?? `[${letter.charCodeAt(0).toString(16).padStart(4, "0")}]`;
+}
+
+const OPENERS: Readonly<Record<string, string>> = {
+  "\u202a": "\u202c",
+  "\u202b": "\u202c",
+  "\u202d": "\u202c",
+  "\u202e": "\u202c",
+  "\u2066": "\u2069",
+  "\u2067": "\u2069",
+  "\u2068": "\u2069",
+};
+
+/** Whether every mark that turns the direction of writing is closed again, and no other is. */
+function isBalanced(text: string): boolean {
+  const open: string[] = [];
+  for (const letter of text) {
+    if (OPENERS[letter]) open.push(OPENERS[letter]);
+    else if (/[\u202c\u2069]/.test(letter) && open.pop() !== letter) return false;
+  }
+  return open.length === 0;
+}
+
+/**
+ * A sentence as people read it: joiners stay, since emoji and Persian are spelled with them. Named are only
+ * control codes, which have no shape, and marks of direction that would turn the text around them.
+ */
+export function readable(text: string): string {
+  const open = isBalanced(text) ? /(?!)/ : /[\u202a-\u202e\u2066-\u2069]/;
+  const named = text.replace(HIDDEN, (letter) =>
+    (/[\p{Cf}\s]/u.test(letter) && !open.test(letter)) || letter === "\n" ? letter : name(letter),
   );
   return named.replace(STACK, "$1");
 }
@@ -56,6 +88,20 @@ export function labels(pieces: readonly string[]): string[] {
   return pieces.map((piece) => label(piece, marked));
 }
 
+const UNKNOWN = "<unk>";
+
+/** The labels of pieces whose words are known: beside `<unk>` stands the word as it was typed. */
+export function pieceLabels(axis: {
+  readonly pieces: readonly string[];
+  readonly word_ids: readonly (number | null)[];
+  readonly words: readonly string[];
+}): string[] {
+  return labels(axis.pieces).map((found, place) => {
+    const word = axis.words[axis.word_ids[place] ?? -1] ?? "";
+    return found === UNKNOWN && word && word !== UNKNOWN ? `${UNKNOWN} ${visible(word)}` : found;
+  });
+}
+
 /** What the signs among some labels mean, for whoever meets them for the first time. */
 export function signs(names: readonly string[], languages: Readonly<Record<string, string>> = {}) {
   const asked = names.find((name) => /^>>[a-z]{2,3}<<$/.test(name));
@@ -64,12 +110,13 @@ export function signs(names: readonly string[], languages: Readonly<Record<strin
     names.find((name) => /^·\p{L}/u.test(name)) ?? names.find((name) => /^·./.test(name));
   const known = [
     asked && `${asked} asks for ${languages[asked.slice(2, -2)] ?? asked.slice(2, -2)}`,
-    names.includes("<s>") && "<s> is the beginning",
-    names.includes("</s>") && "</s> is the end",
-    dotted && `${dotted} goes on with the word before it`,
+    names.includes("<s>") && "<s> marks the beginning",
+    names.includes("</s>") && "</s> marks the end",
+    dotted && `${dotted} is a subword that continues the word before it`,
     names.includes("␣") && "␣ is a space",
-    byte && `${byte} is one byte of a letter that it has no piece for`,
-    names.includes("<unk>") && "<unk> is a word that it does not know",
+    byte && `${byte} is one byte of a character that has no token of its own`,
+    names.some((name) => name.startsWith(UNKNOWN)) &&
+      `${UNKNOWN} stands for a word that is not in its vocabulary`,
   ].filter(Boolean);
   return known.length ? `${known.join("; ")}.` : "";
 }

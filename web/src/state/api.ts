@@ -4,7 +4,6 @@ import { decode, type Matrix } from "../pure/matrix";
 import { Recent } from "../pure/recent";
 import type { Expansion } from "../pure/layout";
 import type { Value } from "../pure/lesson";
-import type { Head } from "../pure/selection";
 
 export interface RunCard {
   readonly name: string;
@@ -97,6 +96,8 @@ export interface Answer {
 }
 
 export interface Trace {
+  /** The question that it answers, as the page put it. */
+  readonly asked: Question;
   readonly id: string;
   readonly task: string;
   readonly question: string;
@@ -201,6 +202,13 @@ export class ApiError extends Error {
   get isBusy(): boolean {
     return [429, 503, 504].includes(this.status);
   }
+
+  /** Whether the same question, asked again, will be refused again: it is the question that must change. */
+  get isFinal(): boolean {
+    return (
+      this.status >= 400 && this.status < 500 && ![401, 404, 408, 409, 429].includes(this.status)
+    );
+  }
 }
 
 /** Who is told that the server has forgotten a trace, and whether they see to it. */
@@ -277,18 +285,16 @@ const matrices = new Recent<Matrix>(12_000_000); // cells, four bytes each
 
 export const api = {
   about: (signal: AbortSignal) => json<About>("api/about", { signal }),
-  trace: ({ run, text, to, beam, prefix }: Question, signal: AbortSignal) =>
-    json<Trace>(
-      "api/trace",
-      post(
-        { run, text, beam, ...(to ? { to } : {}), ...(prefix.length ? { prefix } : {}) },
-        signal,
-      ),
-    ),
+  trace: async (asked: Question, signal: AbortSignal): Promise<Trace> => {
+    const { run, text, to, beam, prefix } = asked;
+    const body = { run, text, beam, ...(to ? { to } : {}), ...(prefix.length ? { prefix } : {}) };
+    const found = await json<Omit<Trace, "asked">>("api/trace", post(body, signal));
+    return { ...found, asked };
+  },
   async weights(
     trace: Trace,
     site: Site,
-    head: Head | readonly number[],
+    head: number | "mean" | readonly number[],
     words: boolean,
     signal: AbortSignal,
   ): Promise<Matrix> {

@@ -1,7 +1,6 @@
 // A matrix with the names of its rows and columns: fetched together, so that a late picture keeps its own labels.
 
 import type { Matrix } from "../pure/matrix";
-import type { Head } from "../pure/selection";
 import { api, type Site, type Trace } from "./api";
 import { asked, type Asking } from "./asked.svelte";
 import { axisLabels } from "./studio.svelte";
@@ -16,7 +15,7 @@ export interface Picture {
 }
 
 /** One head, or the mean of all or of some. */
-export type Heads = Head | readonly number[];
+export type Heads = number | "mean" | readonly number[];
 
 export interface Wanted {
   readonly trace: Trace;
@@ -42,10 +41,4 @@ export function picture(wanted: () => Wanted | null): Asking<Picture> {
       return { matrix, rows: rows!, columns: columns!, trace, site, head };
     },
   );
-}
-
-/** A head that this site has: one head needs no mean. */
-export function headIn(site: Site, head: Head): Head {
-  if (site.heads === 1) return 0;
-  return head === "mean" ? head : Math.min(head, site.heads - 1);
 }

@@ -1,7 +1,7 @@
 // An answer being said: which step is shown now, and the walk through all of them.
 
 import { untrack } from "svelte";
-import { isSign, visible } from "../pure/text";
+import { isSign, readable } from "../pure/text";
 import type { Trace } from "./api";
 import { studio } from "./studio.svelte";
 
@@ -47,7 +47,7 @@ export class Saying {
     const isMarked = symbols.some((symbol) => symbol.startsWith("▁"));
     const words = symbols.slice(0, (this.now ?? this.count) + 1).filter((one) => !isSign(one));
     const text = words.join(isMarked ? "" : " ").replaceAll("▁", " ");
-    return visible(text.trim());
+    return readable(text.trim());
   }
 
   /** Slowly, from the beginning; or no further. */

@@ -1,14 +1,25 @@
 // The one thing every view shares: what is selected, what the server holds, and the trace being looked at.
 
-import { change, fromHash, START, toHash, type Selection } from "../pure/selection";
-import { firstWord, isolated, labels, visible } from "../pure/text";
+import {
+  change,
+  fromHash,
+  isStep,
+  misread,
+  START,
+  toHash,
+  type Head,
+  type Selection,
+} from "../pure/selection";
+import { firstWord, isolated, pieceLabels, readable, visible } from "../pure/text";
 import { flushSync, untrack } from "svelte";
-import { api, onForgotten, type About, type RunCard, type Site, type Trace } from "./api";
+import { unmet, unread } from "../pure/unmet";
+import { api, onForgotten, shapeOf, type About, type RunCard, type Site, type Trace } from "./api";
 import { asked, type Asking } from "./asked.svelte";
 import type { Heads } from "./picture.svelte";
 
 export type Theme = "auto" | "light" | "dark";
 const THEME = "regard-theme";
+const OWN = "chosen here"; // marks an entry of the browser's history as one that this page made
 
 const RENEWED = 10_000; // milliseconds after which a trace that was asked for anew may be lost again
 const ADDRESS = 150; // milliseconds between two writings of the address; browsers refuse hundreds in a row
@@ -37,14 +48,18 @@ class Studio {
   isPrinting = $state(false);
   /** What is typed but not yet asked; kept whatever the server says. */
   typed = $state("");
+  /** What a view has to say about a link that it cannot show. */
+  remarks = $state.raw<readonly string[]>([]);
+  /** The address that was followed here, until somebody chooses something else. */
+  #link = $state.raw<string | null>(null);
   #arrived = "";
+  #write: () => void = () => undefined;
   about: Asking<About> = { now: { state: "idle" }, found: undefined, retry: () => undefined };
   trace: Asking<Trace> = { now: { state: "idle" }, found: undefined, retry: () => undefined };
 
   /** Begin to ask; called once, by the page, so that effects have an owner. */
   open(): void {
-    this.selection = fromHash(location.hash);
-    this.typed = this.selection.text;
+    this.#follow(history.state);
     const kept = remembered();
     if (kept) this.theme = kept;
     const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -54,12 +69,12 @@ class Studio {
       // Maps are canvases: they are drawn anew before the printer sees them.
       window.addEventListener(when, () => flushSync(() => (this.isPrinting = when[0] === "b")));
     }
-    window.addEventListener("hashchange", () => {
-      if (location.hash !== toHash(this.selection)) {
-        this.selection = fromHash(location.hash);
-        this.typed = this.selection.text;
-      }
-    });
+    // Back and Forward, a link of the page, or another address typed into the browser's bar.
+    for (const moved of ["popstate", "hashchange"]) {
+      window.addEventListener(moved, () => {
+        if (location.hash !== toHash(this.selection)) this.#follow(history.state);
+      });
+    }
     this.about = asked(
       () => true,
       (_, signal) => api.about(signal),
@@ -77,19 +92,10 @@ class Studio {
       const run = this.run?.name;
       return run && text.trim() ? JSON.stringify({ run, text, to: this.to, beam, prefix }) : null;
     });
-    const write = seldom(() => {
-      const hash = toHash(this.selection);
-      if (hash === location.hash) return;
-      // Inside a notebook's frame the address may not be changed.
-      try {
-        history.replaceState(null, "", hash || location.pathname + location.search);
-      } catch {
-        return;
-      }
-    }, ADDRESS);
+    this.#write = seldom(() => this.#address("replaceState"), ADDRESS);
     $effect(() => {
       void this.selection;
-      write();
+      this.#write();
     });
     // Before any map is drawn, since maps take their colours from it.
     $effect.pre(() => {
@@ -115,7 +121,7 @@ class Studio {
       offered = example;
       if (text === example) return;
       this.typed = example;
-      untrack(() => this.select({ text: example, row, column, prefix }));
+      untrack(() => this.settle({ text: example, row, column, prefix }));
     });
   }
 
@@ -124,13 +130,84 @@ class Studio {
     return this.theme === "dark" || (this.theme === "auto" && this.prefersDark);
   }
 
+  /** Change what is looked at. A step of navigation is one that the browser's Back undoes. */
   select(part: Partial<Selection>): void {
+    const after = change(this.selection, part);
+    const steps = isStep(this.selection, after);
+    if (steps) this.#address("replaceState"); // where Back leads: to the row and cell seen last
+    this.selection = after;
+    if (!steps) return;
+    this.#link = null;
+    this.#address("pushState");
+  }
+
+  /** Change what is looked at without a step: what nobody chose is nothing to go back from. */
+  settle(part: Partial<Selection>): void {
     this.selection = change(this.selection, part);
   }
 
+  /** Show what the address says; `state` is ours where somebody chose it on this page before. */
+  #follow(state: unknown): void {
+    const { text } = this.selection;
+    this.selection = fromHash(location.hash);
+    this.#link = state === OWN ? null : location.hash;
+    if (this.selection.text !== text) this.typed = this.selection.text;
+  }
+
+  /** What the link that was followed asks for and is not here. */
+  get notices(): readonly string[] {
+    if (this.#link === null) return [];
+    const { trace, site, run, selection } = this;
+    const isMap = ["heat", "lines", "neurons"].includes(selection.view);
+    const found = trace.now.state === "ready" ? trace.now.found : undefined;
+    const shape = found && site ? shapeOf(found, site, selection.words) : [];
+    const runs = this.about.found?.runs.map(({ name }) => name);
+    const rows =
+      selection.view === "translate" ? found?.steps.length : isMap ? shape[1] : undefined;
+    return [
+      ...unread(misread(this.#link)),
+      ...unmet(selection, {
+        ...(run ? { run } : {}),
+        ...(runs ? { runs } : {}),
+        ...(found ? { sites: found.sites } : {}),
+        ...(found && site ? { site: { heads: site.heads, title: siteTitle(site) } } : {}),
+        ...(rows === undefined ? {} : { rows }),
+        ...(isMap && shape[2] !== undefined ? { columns: shape[2] } : {}),
+      }),
+      ...this.remarks,
+    ];
+  }
+
+  /** Go on with what is shown. */
+  accept(): void {
+    this.#link = null;
+  }
+
+  #address(how: "pushState" | "replaceState"): void {
+    const hash = toHash(this.selection);
+    if (hash === location.hash) return;
+    // Inside a notebook's frame the address may not be changed.
+    try {
+      const state = how === "pushState" ? OWN : history.state;
+      history[how](state, "", hash || location.pathname + location.search);
+    } catch {
+      return;
+    }
+  }
+
+  /** The run that the address names, or the first; nothing where the studio has no run of that name. */
   get run(): RunCard | undefined {
     const runs = this.about.found?.runs ?? [];
-    return runs.find((run) => run.name === this.selection.run) ?? runs[0];
+    const { run } = this.selection;
+    return run ? runs.find(({ name }) => name === run) : runs[0];
+  }
+
+  /** The name of a run that was asked for and is not here; the demo's, while it is being prepared, is awaited. */
+  get missing(): string {
+    const { run } = this.selection;
+    const { demo } = this.about.found ?? {};
+    if (!run || !this.about.found || this.run) return "";
+    return demo?.state === "running" && demo.run === run ? "" : run;
   }
 
   /** The language to translate into, where one was chosen that the run knows. */
@@ -138,9 +215,9 @@ class Studio {
     return targetOf(this.run, this.selection.to);
   }
 
-  /** What was asked, but for the run. */
-  get question(): { text: string; to: string; beam: number; prefix: readonly string[] } {
-    return { ...this.selection, to: this.to };
+  /** The language that the answer on its way or on the page is in; empty until the server has said. */
+  get into(): string {
+    return this.to || (this.trace.now.state === "ready" ? (this.trace.now.found.to ?? "") : "");
   }
 
   /** The site selected, or the one that best shows where the answer comes from. */
@@ -168,7 +245,9 @@ class Studio {
 
   /** The answer's symbols so far, with another one in place of step `at`. */
   force(at: number, symbol: string): void {
-    const said = this.trace.found?.steps.slice(0, at).map((step) => step.symbol) ?? [];
+    const trace = this.trace.found;
+    if (!trace) return;
+    const said = trace.steps.slice(prompted(trace), at).map((step) => step.symbol);
     this.select({ prefix: [...said, symbol], row: at });
   }
 
@@ -228,7 +307,20 @@ export function siteOf(trace: Trace, path: string): Site | undefined {
 export function axisLabels(trace: Trace, axis: string, words: boolean): string[] {
   const found = trace.axes[axis];
   if (!found) return [];
-  return words ? found.words.map((word) => visible(word)) : labels(found.pieces);
+  return words ? found.words.map((word) => visible(word)) : pieceLabels(found);
+}
+
+/** How many steps are the text that was typed, which a language model continues; what is forced comes after. */
+export function prompted({ steps, asked }: Trace): number {
+  return Math.max(0, steps.filter(({ given }) => given).length - asked.prefix.length);
+}
+
+/** The heads that are shown of a site: one by its number, or those that the mean is taken of. */
+export function headsOf(trace: Trace, site: Site, head: Head): Heads {
+  if (site.heads === 1) return 0;
+  if (typeof head === "number") return Math.min(head, site.heads - 1);
+  const named = site.path === trace.look ? (trace.look_heads ?? []) : [];
+  return head === "default" && named.length ? named : "mean";
 }
 
 function remembered(): Theme | null {
@@ -274,7 +366,7 @@ export function siteTitle(site: Pick<Site, "path" | "kind" | "layer">): string {
 export function headTitle(site: Site, head: Heads): string {
   if (site.heads === 1) return "";
   if (typeof head === "object") return headsTitle(head);
-  return head === "mean" ? `, mean of ${site.heads} heads` : `, head ${head + 1}`;
+  return head === "mean" ? `, mean of all ${site.heads} heads` : `, head ${head + 1}`;
 }
 
 function headsTitle(heads: readonly number[]): string {
@@ -284,7 +376,7 @@ function headsTitle(heads: readonly number[]): string {
 
 /** What a file says about where it comes from. */
 export function notesOf(run: string, trace: Trace): string[] {
-  const quote = (text: string): string => `“${isolated(visible(text))}”`;
+  const quote = (text: string): string => `“${isolated(readable(text))}”`;
   const answer = trace.answer.text ? ` and answers ${quote(trace.answer.text)}` : "";
   return [`${run} reads ${quote(trace.question)}${answer}.`];
 }
