@@ -29,9 +29,9 @@ it("takes the run that is most alike, the first of several", () => {
 it("says in what two runs differ", () => {
   expect(unlike(run("a"), run("b"))).toBe("");
   expect(unlike(run("a"), run("b", { learned: "reverse" }))).toBe(
-    "These two models learned from different texts.",
+    "These two models were trained on different texts.",
   );
   expect(unlike(run("a"), run("b", { task: "tag", languages: three, pieces: "bpe" }))).toBe(
-    "These two models do different things, know different languages and cut text into different pieces.",
+    "These two models have different tasks, know different languages and split text into tokens differently.",
   );
 });

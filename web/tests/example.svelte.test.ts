@@ -76,3 +76,33 @@ it("asks nothing of a run that has no model yet, nor over what is being typed", 
   await settle();
   expect([studio.selection.text, studio.typed]).toEqual(["", "my own"]);
 });
+
+it("says which run a link asks for where there is no such run, and opens no other in its place", async () => {
+  await open([card("a")], "#run=nosuch&text=hello");
+  expect([studio.missing, studio.run, studio.trace.now.state]).toEqual([
+    "nosuch",
+    undefined,
+    "idle",
+  ]);
+  studio.select({ run: "a" });
+  flushSync();
+  expect([studio.missing, studio.run?.name]).toEqual(["", "a"]);
+});
+
+it("Back leads to what was looked at before, and Forward on again", async () => {
+  await open([card("a")]);
+  const before = history.length;
+  studio.select({ view: "lines" });
+  studio.select({ row: 2 });
+  studio.select({ view: "heat" });
+  flushSync();
+  expect(history.length).toBe(before + 2);
+  const leadsTo = (view: string, row: number | null): Promise<void> =>
+    vi.waitFor(() => expect([studio.selection.view, studio.selection.row]).toEqual([view, row]));
+  history.back();
+  await leadsTo("lines", 2);
+  history.back();
+  await leadsTo("translate", null);
+  history.forward();
+  await leadsTo("lines", 2);
+});

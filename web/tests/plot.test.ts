@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { svgOf, type Drawing, type Mark } from "../src/pure/drawing";
 import { pictures, type Lesson } from "../src/pure/picture";
-import { barsDrawing, plotDrawing } from "../src/pure/plot";
+import { barsDrawing, nearest, plotDrawing } from "../src/pure/plot";
 
 const flat = (drawing: Drawing): Mark[] =>
   drawing.marks.flatMap((one) => [one, ...(one.inside ?? [])]);
@@ -38,6 +38,47 @@ describe("a plot", () => {
     const [narrow, broad] = [300, 900].map((width) => plotDrawing({ title, lines, width }));
     expect(narrow!.height).toBeGreaterThan(broad!.height);
   });
+});
+
+it("an axis goes beyond its curve, not the curve beyond its axis", () => {
+  for (const high of [98.7, 0.93, 7.4, 1234, 100]) {
+    const points = [
+      [0, 0.4 * high],
+      [50, high],
+    ] as const;
+    const line = { name: "BLEU", tone: "gold", points };
+    const drawing = plotDrawing({ title: "Score", x: "step", lines: [line] });
+    const heights = flat(drawing)
+      .filter(({ tag, at }) => tag === "text" && at["text-anchor"] === "end")
+      .map(({ at }) => Number(at["y"]));
+    expect(Math.min(...heights), String(high)).toBeLessThanOrEqual(drawing.frame.y(high) + 1e-9);
+  }
+});
+
+it("an axis goes as far as is planned, and no label is small", () => {
+  const line = { name: "a", tone: "gold", points: [[50, 2] as const, [100, 1] as const] };
+  const drawing = plotDrawing({ title: "Loss", x: "step", until: 600, lines: [line] });
+  expect(told(drawing).split("\n")).toContain("600");
+  expect(drawing.frame.x(600)).toBeCloseTo(drawing.frame.right);
+  const sizes = flat(drawing).flatMap(({ at }) =>
+    at["font-size"] ? [Number(at["font-size"])] : [],
+  );
+  expect(Math.min(...sizes)).toBeGreaterThanOrEqual(14);
+});
+
+it("reads the value nearest to a place", () => {
+  const line = {
+    name: "a",
+    tone: "gold",
+    points: [
+      [0, 2],
+      [100, 1],
+      [200, 0.5],
+    ] as const,
+  };
+  const { frame } = plotDrawing({ title: "", lines: [line, { ...line, name: "b", points: [] }] });
+  const [found, ...others] = nearest([line, { ...line, points: [] }], frame, frame.x(130));
+  expect([found!.point, others]).toEqual([[100, 1], []]);
 });
 
 it("bars stand on a common line, below it where they are negative", () => {

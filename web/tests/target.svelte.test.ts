@@ -1,7 +1,15 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { RunCard } from "../src/state/api";
 import type { Trace } from "../src/state/api";
-import { languageNote, placeTitle, targetOf } from "../src/state/studio.svelte";
+import type { Site } from "../src/state/api";
+import {
+  headsOf,
+  headTitle,
+  languageNote,
+  placeTitle,
+  prompted,
+  targetOf,
+} from "../src/state/studio.svelte";
 
 const run: RunCard = {
   name: "many",
@@ -51,4 +59,33 @@ it("names an attention by its path, as a trace names it", () => {
     "Pooling attention",
     "Decoder attention",
   ]);
+});
+
+describe("the heads that are shown", () => {
+  const site = { path: "reader.cross", heads: 8 } as Site;
+  const trace = { look: "reader.cross", look_heads: [0, 5] } as unknown as Trace;
+
+  it("are by default those that the card names, and else all of them", () => {
+    expect(headsOf(trace, site, "default")).toEqual([0, 5]);
+    expect(headsOf(trace, { ...site, path: "encoder" }, "default")).toBe("mean");
+    expect(headsOf({ ...trace, look_heads: [] }, site, "default")).toBe("mean");
+    expect(headsOf(trace, site, "mean")).toBe("mean");
+  });
+  it("are one where one is chosen, and the only one where there is no other", () => {
+    expect(headsOf(trace, site, 3)).toBe(3);
+    expect(headsOf(trace, site, 11)).toBe(7);
+    expect(headsOf(trace, { ...site, heads: 1 }, "default")).toBe(0);
+  });
+  it("are said in words", () => {
+    expect(headTitle(site, [0, 5])).toBe(", mean of heads 1, 6");
+    expect(headTitle(site, "mean")).toBe(", mean of all 8 heads");
+    expect(headTitle({ ...site, heads: 1 }, 0)).toBe("");
+  });
+});
+
+it("tells the text that was typed from what was forced after it", () => {
+  const steps = [true, true, true, false].map((given) => ({ given }));
+  const trace = (prefix: string[]) => ({ steps, asked: { prefix } }) as unknown as Trace;
+  expect(prompted(trace([]))).toBe(3);
+  expect(prompted(trace(["a"]))).toBe(2);
 });

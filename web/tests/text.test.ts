@@ -7,6 +7,8 @@ import {
   label,
   labels,
   percent,
+  pieceLabels,
+  readable,
   sentence,
   share,
   signs,
@@ -18,6 +20,34 @@ it("shows what hides: controls by name, no towers of accents", () => {
   expect(visible("\u0007")).toBe("[0007]");
   expect([...visible("a" + "\u0301".repeat(40))].length).toBe(4);
   expect(visible("سلام 你好 é")).toBe("سلام 你好 é");
+});
+
+it("leaves a sentence as it is spelled: joiners stay, what has no shape is named", () => {
+  for (const text of [
+    "👩\u200d👩\u200d👧 today 😀",
+    "می\u200cخواهم",
+    "x\u00a0y",
+    "\u2067سلام\u2069 a",
+  ])
+    expect(readable(text)).toBe(text);
+  expect(readable("a\u0007b")).toBe("a[0007]b");
+  expect([...("a" + readable("a" + "\u0301".repeat(40)))].length).toBe(5);
+});
+
+it("names marks of direction that a sentence leaves open, since they would turn what stands around it", () => {
+  expect(readable("\u202eabc")).toBe("[RLO]abc");
+  expect(readable("a\u2069b")).toBe("a[PDI]b");
+  expect(readable("\u2066a\u202c\u2069")).toBe("[LRI]a[PDF][PDI]");
+});
+
+it("shows beside an unknown token the word that was typed", () => {
+  const axis = {
+    pieces: ["<unk>", "cat", "<unk>"],
+    word_ids: [0, 1, 2],
+    words: ["The", "cat", "<unk>"],
+  };
+  expect(pieceLabels(axis)).toEqual(["<unk> The", "cat", "<unk>"]);
+  expect(signs(pieceLabels(axis))).toContain("<unk> stands for a word");
 });
 
 it("words lose their mark, insides of words get a dot", () => {
@@ -50,7 +80,7 @@ it("marks the inside of a word alike, wherever its neighbours stand", () => {
 it("says what the signs mean that are to be seen, and no others", () => {
   const names = [">>de<<", "The", "·,", "·te", "</s>"];
   expect(signs(names, { de: "German" })).toBe(
-    ">>de<< asks for German; </s> is the end; ·te goes on with the word before it.",
+    ">>de<< asks for German; </s> marks the end; ·te is a subword that continues the word before it.",
   );
   expect(signs([">>xx<<"])).toBe(">>xx<< asks for xx.");
   expect(signs(["<s>", "<unk>", "<0xD8>", "␣"]).split("; ").length).toBe(4);

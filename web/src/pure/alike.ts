@@ -12,10 +12,10 @@ export interface Kind {
 function differences(one: Kind, other: Kind): string[] {
   const codes = ({ languages = {} }: Kind): string => Object.keys(languages).sort().join(" ");
   return [
-    one.task !== other.task && "do different things",
+    one.task !== other.task && "have different tasks",
     codes(one) !== codes(other) && "know different languages",
-    one.pieces !== other.pieces && "cut text into different pieces",
-    one.learned !== other.learned && "learned from different texts",
+    one.pieces !== other.pieces && "split text into tokens differently",
+    one.learned !== other.learned && "were trained on different texts",
   ].filter((told) => told !== false);
 }
 

@@ -90,7 +90,7 @@ export function squashed(
   });
 }
 
-/** The same gradient by several roads; the one that is wrong stands out. */
+/** The same gradient computed in several ways; the one that is wrong stands out. */
 export function roads(
   of: (name: string) => Stage,
   names: readonly string[],
@@ -103,7 +103,7 @@ export function roads(
     (_, at) => `W[${Math.floor(at / side) + 1},${(at % side) + 1}]`,
   );
   const series = names.map((name) => ({ name, values: row(of(name)) }));
-  return barsDrawing({ title: "dL/dW_hh by five roads", groups: entries, series, width });
+  return barsDrawing({ title: "dL/dW_hh computed in five ways", groups: entries, series, width });
 }
 
 export function overTime(of: (name: string) => Stage, width: number): Drawing {
@@ -111,7 +111,7 @@ export function overTime(of: (name: string) => Stage, width: number): Drawing {
   const size = (name: string): number[] =>
     grid(of(name).value).map((one) => Math.hypot(...one.map(Number)));
   return plotDrawing({
-    title: "How much reaches each step on the way back",
+    title: "Size of the gradient at each step of the backward pass",
     width,
     x: "t",
     lines: [
@@ -146,7 +146,7 @@ export function surprise({ value, columns }: Stage, width: number): Drawing {
     return [p, -Math.log(p)] as const;
   });
   return plotDrawing({
-    title: "The surer of the right word, the smaller the loss",
+    title: "The more probable the right word, the smaller the loss",
     x: "p of the target",
     y: "-ln p",
     width,
@@ -203,7 +203,7 @@ export function hypotheses(lesson: Lesson): Drawing {
       height = Math.max(height, y + HIGH + 4);
     });
   });
-  const caption = "p of each beginning; gold: won, whole line: kept, dashed: dropped";
+  const caption = "p of each beginning; gold: best, solid line: kept, dashed: dropped";
   nodes.push(words(0, height + 14, caption, { size: 12, ink: ink("soft") }));
   const width = Math.max(steps.length * WIDE, wide(caption, 12));
   return { width, height: height + 26, marks: [...edges, ...nodes] };

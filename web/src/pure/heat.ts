@@ -146,7 +146,7 @@ function numbers(
   return marks;
 }
 
-/** Two decimals without the nought: .93 */
+/** Two decimals without the leading zero: .93 */
 export function brief(value: number): string {
   return value
     .toFixed(2)

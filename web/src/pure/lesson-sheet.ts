@@ -73,7 +73,7 @@ function wrong(slip: Wrong): Drawing {
     grid(value)
       .map((row) => row.map(cellText).join("  "))
       .join("; ");
-  const text = `Slip on the slide. Printed: ${told(slip.printed)}. Right: ${told(slip.right)}. ${slip.why}`;
+  const text = `Mistake on the slide. Printed: ${told(slip.printed)}. Correct: ${told(slip.right)}. ${slip.why}`;
   return prose(text, ROOM, { ink: ink("bad"), size: 13 });
 }
 

@@ -73,7 +73,7 @@ export function read(text: string): Read {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch {
-    return { error: "Not readable yet: write [1, 0.5] for a row, [[1, 0], [0, 1]] for a table." };
+    return { error: "Not valid JSON yet: write [1, 0.5] for a row, [[1, 0], [0, 1]] for a table." };
   }
 }
 

@@ -90,7 +90,7 @@ export interface Pooled {
 export const FINEST = 512;
 const POOLED = new WeakMap<Matrix, Pooled>();
 
-/** Fewer, larger cells, each the weight of those it stands for that is farthest from nought. */
+/** Fewer, larger cells, each the weight of those it stands for that is farthest from zero. */
 export function pooled(matrix: Matrix, limit: number): Pooled {
   const down = Math.max(1, Math.ceil(matrix.rows / limit));
   const across = Math.max(1, Math.ceil(matrix.columns / limit));

@@ -67,7 +67,7 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
     const widths = of("variance").columns.map(trailing);
     return [
       plotDrawing({
-        title: "Undivided scores spread as vectors widen",
+        title: "Without scaling, the variance of scores grows with the width",
         x: "d_k",
         y: "variance",
         logarithmic: "both",
@@ -82,7 +82,7 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
   },
   "six-steps": (of, width) => [
     barsDrawing({
-      title: "The same scores, divided and not",
+      title: "The same scores, scaled and not scaled",
       width,
       groups: of("softmax").columns,
       series: [
@@ -93,7 +93,7 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
   ],
   "six-word-loss": (of, width) => [
     surprise(of("cross-entropy"), width),
-    groups("p - y: what each word is pushed by", of("gradient"), width),
+    groups("p - y: the gradient of each word's score", of("gradient"), width),
   ],
   "beam-of-two": (_, __, lesson) => [hypotheses(lesson)],
   "word-vectors": (of, width) => {
@@ -101,7 +101,7 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
     const pairs = grid(value).map(([pair, cosine]) => [String(pair), Number(cosine)] as const);
     return [
       barsDrawing({
-        title: "The two words most alike in each table",
+        title: "The two most similar words of each table",
         width,
         groups: pairs.map(([pair], at) => `${rows[at]}: ${pair}`),
         series: [{ name: "cosine", values: pairs.map(([, cosine]) => cosine) }],
@@ -113,7 +113,7 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
   ],
   "word-order": (of, width) => [
     barsDrawing({
-      title: "How far the outputs move when words change places",
+      title: "How much the outputs change when words swap positions",
       width,
       groups: ["without positions", "with positions"],
       series: [
@@ -141,7 +141,7 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
   "flying-arrows": (of, width) => [groups("What flying looks at", of("weights"), width)],
   "decoder-step": (of, width) => [
     groups("Where the new state looks", of("weights"), width),
-    groups("What it would say", of("probabilities"), width),
+    groups("The probability of each next word", of("probabilities"), width),
   ],
   "parameter-count": (of, width) => [
     barsDrawing({

@@ -20,12 +20,25 @@ export interface Plot {
   readonly x?: string;
   readonly y?: string;
   readonly mark?: number | undefined;
+  /** How far the x axis goes, where that is known before the curve gets there. */
+  readonly until?: number | undefined;
   readonly logarithmic?: "x" | "y" | "both";
   readonly width?: number;
   readonly height?: number;
 }
 
-const SOFT = { size: 12, ink: ink("soft") };
+const SMALL = 14;
+const SOFT = { size: SMALL, ink: ink("soft") };
+
+/** Where the numbers of a plot stand on it: for whoever reads a value back from a place. */
+export interface Frame {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+  x(value: number): number;
+  y(value: number): number;
+}
 
 /** Colours that can be told apart, by light and by hue, on either paper. */
 export const TONES = ["accent", "gold", "bad", "good", "soft", "ink"] as const;
@@ -34,12 +47,10 @@ export function tone(name: string): string {
   return name.startsWith("#") || name.startsWith("rgb") ? name : ink(name);
 }
 
-export function plotDrawing(plot: Plot): Drawing {
+export function plotDrawing(plot: Plot): Drawing & { readonly frame: Frame } {
   const { width = 520, logarithmic } = plot;
   const about = plot.y ? `${plot.title} (${plot.y})` : plot.title;
   const head = heading(about, plot.lines, width);
-  const [left, right, top, bottom] = [56, 14, head.bottom, plot.x ? 44 : 28];
-  const height = top + bottom + (plot.height ?? 190);
   const logX = logarithmic === "x" || logarithmic === "both";
   const logY = logarithmic === "y" || logarithmic === "both";
   const shown = plot.lines.map((one) => ({
@@ -49,24 +60,29 @@ export function plotDrawing(plot: Plot): Drawing {
     ),
   }));
   const all = shown.flatMap((one) => one.points);
-  const across = extent(
-    all.map(([a]) => a),
-    logX,
-  );
-  const along = extent(
-    all.map(([, b]) => b),
+  const known = plot.until === undefined ? [] : [plot.until];
+  const across = extent([...all.map(([a]) => a), ...known], logX);
+  const along = rounded(
+    extent(
+      all.map(([, b]) => b),
+      logY,
+    ),
     logY,
   );
+  const heights = marked(along, logY, 4);
+  const left = 14 + Math.max(...heights.map((value) => wide(tick(value), SMALL)));
+  const [right, top, bottom] = [20, head.bottom + 4, plot.x ? 48 : 30];
+  const height = top + bottom + (plot.height ?? 200);
   const x = placer(across, left, width - right, logX);
   const y = placer(along, height - bottom, top, logY);
   const marks: Mark[] = [
     ...head.marks,
-    ...marked(along, logY, 4).flatMap((value) => [
+    ...heights.flatMap((value) => [
       line(left, y(value), width - right, y(value), ink("line")),
       words(left - 8, y(value), tick(value), { ...SOFT, anchor: "end" }),
     ]),
     ...marked(across, logX, 5).map((value) =>
-      words(x(value), height - bottom + 14, tick(value), { ...SOFT, anchor: "middle" }),
+      words(x(value), height - bottom + 15, tick(value), { ...SOFT, anchor: "middle" }),
     ),
     ...(plot.x
       ? [words((left + width - right) / 2, height - 10, plot.x, { ...SOFT, anchor: "middle" })]
@@ -80,7 +96,24 @@ export function plotDrawing(plot: Plot): Drawing {
       at: { ...line(at, top, at, height - bottom, ink("ink")).at, "stroke-dasharray": "3 3" },
     });
   }
-  return { width, height, marks };
+  const frame = { left, right: width - right, top, bottom: height - bottom, x, y };
+  return { width, height, marks, frame };
+}
+
+/** For each line its point nearest to a place on the x axis. */
+export function nearest(
+  lines: readonly Line[],
+  frame: Frame,
+  place: number,
+): { readonly line: Line; readonly point: readonly [number, number] }[] {
+  return lines.flatMap((line) => {
+    const far = ([x]: readonly [number, number]): number => Math.abs(frame.x(x) - place);
+    const [first, ...others] = line.points;
+    if (!first) return [];
+    return [
+      { line, point: others.reduce((best, one) => (far(one) < far(best) ? one : best), first) },
+    ];
+  });
 }
 
 function drawn(one: Line, x: (at: number) => number, y: (at: number) => number): Mark[] {
@@ -109,12 +142,12 @@ function heading(
   lines: readonly { name: string; tone: string; dashed?: boolean }[],
   width: number,
 ): { marks: Mark[]; bottom: number } {
-  const titles = wrapped(title, width, 15);
-  const marks = titles.map((text, at) => words(0, 10 + at * 20, text, { size: 15, bold: true }));
-  let [x, y] = [0, 12 + titles.length * 20];
+  const titles = wrapped(title, width, 16);
+  const marks = titles.map((text, at) => words(0, 10 + at * 22, text, { size: 16, bold: true }));
+  let [x, y] = [0, 14 + titles.length * 22];
   for (const one of lines) {
-    const long = 42 + wide(one.name, 12);
-    if (x > 0 && x + long > width) [x, y] = [0, y + 18];
+    const long = 42 + wide(one.name, SMALL);
+    if (x > 0 && x + long > width) [x, y] = [0, y + 20];
     const dash = one.dashed ? { "stroke-dasharray": "5 4" } : {};
     const stroke = { stroke: tone(one.tone), "stroke-width": 3, ...dash };
     marks.push({ tag: "line", at: { x1: x, x2: x + 18, y1: y, y2: y, ...stroke } });
@@ -130,6 +163,19 @@ function extent(numbers: readonly number[], isLog: boolean): readonly [number, n
   if (isLog) return low === high ? [low / 2, high * 2] : [low, high];
   const from = low > 0 && low < high * 0.6 ? 0 : low;
   return from === high ? [Math.min(0, from), Math.max(from, 0) || 1] : [Math.min(0, from), high];
+}
+
+/** The axis out to the marks on either side, so that no curve runs beyond the last number. */
+function rounded(
+  [low, high]: readonly [number, number],
+  isLog: boolean,
+): readonly [number, number] {
+  if (isLog) return [low, high];
+  const [first, second] = ticks(low, high, 4);
+  if (first === undefined || second === undefined) return [low, high];
+  const step = second - first;
+  const exact = (value: number): number => Number(value.toPrecision(12));
+  return [exact(Math.floor(low / step + 1e-9) * step), exact(Math.ceil(high / step - 1e-9) * step)];
 }
 
 function placer(
@@ -193,23 +239,23 @@ export function barsDrawing(bars: Bars): Drawing {
       marks.push(
         box(x, Math.min(y(0), y(value)), thick - 3, size, tone(lines[at]!.tone), { rx: 2 }),
       );
-      if (thick >= 26) {
+      if (thick >= 30) {
         const by = value < 0 ? 9 : -9;
         const text = digits(value, Math.abs(value) < 10 ? 2 : 1);
-        marks.push(words(x + (thick - 3) / 2, y(value) + by, text, { size: 11, anchor: "middle" }));
+        marks.push(words(x + (thick - 3) / 2, y(value) + by, text, { size: 13, anchor: "middle" }));
       }
     });
-    wrapped(name, each - 6, 12)
+    wrapped(name, each - 6, SMALL)
       .slice(0, LINES)
       .forEach((part, at) => {
         deepest = Math.max(deepest, at);
         marks.push(
           words(
             left + (group + 0.5) * each,
-            foot + 16 + 15 * at,
-            isolated(fitting(part, 12, each)),
+            foot + 16 + 17 * at,
+            isolated(fitting(part, SMALL, each)),
             {
-              size: 12,
+              size: SMALL,
               anchor: "middle",
               ink: ink("soft"),
             },
@@ -217,5 +263,5 @@ export function barsDrawing(bars: Bars): Drawing {
         );
       });
   });
-  return { width, height: foot + 28 + 15 * deepest, marks };
+  return { width, height: foot + 30 + 17 * deepest, marks };
 }

@@ -325,6 +325,11 @@ export const api = {
     json<{ samples: readonly Sample[] }>(`api/runs/${name(run)}/samples`, { signal }).then(
       ({ samples }) => samples,
     ),
+  /** How many steps a run is planned to train for, if that is said in steps. */
+  planned: (run: string, signal: AbortSignal) =>
+    json<{ train?: { steps?: number; epochs?: number | null } }>(`api/runs/${name(run)}/settings`, {
+      signal,
+    }).then(({ train }) => (train?.epochs ? undefined : train?.steps)),
   lessons: (signal: AbortSignal) => json<readonly LessonCard[]>("api/lessons", { signal }),
   lesson: (lesson: string, inputs: unknown, signal: AbortSignal) =>
     json<Worked>(`api/lessons/${name(lesson)}`, post({ inputs }, signal)),

@@ -60,6 +60,7 @@ class Studio {
   /** Begin to ask; called once, by the page, so that effects have an owner. */
   open(): void {
     this.#follow(history.state);
+    this.typed = this.selection.text;
     const kept = remembered();
     if (kept) this.theme = kept;
     const dark = window.matchMedia("(prefers-color-scheme: dark)");
