@@ -146,10 +146,10 @@ def test_compare_takes_the_run_most_alike(page, address):
     """Two of one toy stand side by side; of those that differ it says so, also in a file."""
     open_at(page, address, view="compare", run="transformer", text="a b c")
     settled(page, "compare")
-    assert page.locator("section[aria-label=Second] h3").inner_text() == "Second: rnn"
+    assert page.locator("section[aria-label=Second] h3").inner_text().startswith("Second: rnn")
     assert page.locator(".unlike").count() == 0
     page.get_by_label("Against").select_option("phrases")
-    page.wait_for_selector("text=These two models learned from different texts.")
+    page.wait_for_selector("text=These two models were trained on different texts.")
 
 
 @pytest.mark.parametrize("theme", ["light"], indirect=True)
@@ -316,7 +316,7 @@ def test_another_symbol_is_forced(page, address):
     first = page.locator("ol.steps button bdi").first
     page.wait_for_selector(f"ol.steps li:first-child bdi:text-is('{word}')")
     assert first.inner_text() == word
-    page.get_by_role("button", name="Let it choose").click()
+    page.get_by_role("button", name="Let the model choose").click()
     page.wait_for_selector(".forced", state="detached")
 
 
@@ -361,5 +361,5 @@ def test_a_refusal_says_what_and_what_to_do(chromium, address):
     open_at(page, address, run="rnn", text="a " * 2500)
     alert = page.wait_for_selector("[role=alert]")
     assert "the limit is 2,000" in alert.inner_text()
-    assert page.get_by_role("button", name="Try again").count() == 1
+    assert page.get_by_role("button", name="Try again").count() == 0, "it would not help"
     page.close()

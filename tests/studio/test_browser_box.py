@@ -37,6 +37,11 @@ def to(page):
     return page.locator("form label:has(span:text-is('To')) select")
 
 
+def shown(select):
+    """What a person reads on it."""
+    return select.evaluate("(one) => one.selectedOptions[0].text")
+
+
 def answer(page):
     return page.locator(".answer .all").inner_text()
 
@@ -46,9 +51,11 @@ def test_it_opens_on_an_example_already_translated(page, address):
     settled(page, "translate")
     assert page.locator("form textarea").first.input_value() == EXAMPLE
     assert page.locator("header select").input_value() == "translator"
-    assert to(page).input_value() == "fr"
+    assert shown(to(page)) == "Automatic (French)"
     assert page.locator("canvas[aria-roledescription='heat map']").count() == 1
-    assert "head 2" in page.locator("section p.small").first.inner_text(), "as its card says"
+    assert "head 2. This head is the default: the model's card names it" in (
+        page.locator("section p.small").first.inner_text()
+    )
     page.wait_for_url("**text=the+black+cat**")
 
 
@@ -56,6 +63,7 @@ def test_another_language_is_chosen_and_the_link_keeps_it(page, address, chromiu
     page.goto(address)
     settled(page, "translate")
     assert to(page).locator("option").all_inner_texts() == [
+        "Automatic (French)",
         "English",
         "French",
         "German",
@@ -64,14 +72,14 @@ def test_another_language_is_chosen_and_the_link_keeps_it(page, address, chromiu
     page.wait_for_url("**to=de**")
     page.wait_for_selector("p.source:has-text('>>de<<')")
     settled(page, "translate")
-    shown = answer(page)
+    said = answer(page)
     context = chromium.new_context()
     other = context.new_page()
     faults = watched(other, address)
     other.goto(page.url)
     settled(other, "translate")
     assert to(other).input_value() == "de"
-    assert answer(other) == shown
+    assert answer(other) == said
     context.close()
     assert faults == []
 
@@ -79,7 +87,7 @@ def test_another_language_is_chosen_and_the_link_keeps_it(page, address, chromiu
 def test_a_german_text_goes_into_english_by_itself(page, address):
     open_at(page, address, text="die schwarze Katze fraß die Maus .")
     settled(page, "translate")
-    assert to(page).input_value() == "en"
+    assert shown(to(page)) == "Automatic (English)"
     to(page).select_option("de")
     page.wait_for_selector("text=This looks like German already.")
     to(page).select_option("fr")
@@ -132,7 +140,7 @@ def test_many_heads_fit_a_phone(page, address, view):
 def test_the_signs_of_a_translator_are_explained(page, address):
     open_at(page, address, view="heat", to="de")
     settled(page, "heat")
-    assert ">>de<< asks for German; </s> is the end" in page.locator(".sheet").inner_text()
+    assert ">>de<< asks for German; </s> marks the end" in page.locator(".sheet").inner_text()
 
 
 def test_every_view_begins_at_a_word(page, address):

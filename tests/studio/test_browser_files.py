@@ -20,7 +20,7 @@ HELD = {
     "model": ("Every head of phrases", "additive", "weight"),
     "graph": ("Decoder attention as a graph", "mouse"),
     "neurons": ("Why “", "q, the query", "v · tanh(q + k)", "softmax"),
-    "beam": ("Beam search with a beam of 4", "Gold: won"),
+    "beam": ("Beam search with a beam of 4", "Gold: in the answer"),
     "learning": ("How phrases learned", "held out", "step"),
     "compare": ("phrases against phrases", "Second minus first", "value"),
     "lessons": ("Words as vectors", "Result: most alike", "Given: "),

@@ -375,6 +375,14 @@ function headsTitle(heads: readonly number[]): string {
   return heads.length === 1 ? `, head ${names}` : `, mean of heads ${names}`;
 }
 
+/** Why the heads that are shown are those: nothing to say where they are one, or all. */
+export function headNote(head: Heads): string {
+  if (typeof head !== "object") return "";
+  const [names, they] =
+    head.length > 1 ? ["These heads are", "them as those"] : ["This head is", "it as one"];
+  return `${names} the default: the model's card names ${they} that align${head.length > 1 ? "" : "s"} the answer with the text.`;
+}
+
 /** What a file says about where it comes from. */
 export function notesOf(run: string, trace: Trace): string[] {
   const quote = (text: string): string => `“${isolated(readable(text))}”`;
