@@ -12,9 +12,11 @@ from urllib.parse import urlencode
 import pytest
 
 import regard
-from regard.studio.page import FOLDER
+from regard import box
+from regard.studio.page import FOLDER, read_page
 from regard.training import Listener
-from tests.studio.kit import server
+from tests.box import standin
+from tests.studio.kit import inside, server
 
 CHROMIUM = os.environ.get("REGARD_CHROMIUM") or shutil.which("chromium") or ""
 PATIENCE = 90_000  # milliseconds
@@ -44,6 +46,7 @@ SHOWN = {
     "compare": "section[aria-label='Second'] canvas",
     "lessons": "ol.steps li.result",
 }
+IN_THE_BOX = {"translator": "translate", "tagger": "tag", "sentiment": "classify"}
 needed = [
     pytest.mark.slow,
     pytest.mark.skipif(
@@ -77,6 +80,22 @@ def studio_server(runs, trained):
         yield one
         ended = one.process.poll()
         assert ended is None, f"ended with {ended}: {one.log.read_text()}"
+
+
+@pytest.fixture(scope="module")
+def boxed(make, tmp_path_factory):
+    """A studio over a box of stand-ins, in the order in which the command finds them, in this process."""
+    place = tmp_path_factory.mktemp("box")
+    for name, task in IN_THE_BOX.items():
+        standin.make(place, name, task, tmp_path_factory.mktemp("scratch") / name)
+    patch = pytest.MonkeyPatch()
+    patch.setattr(box, "PLACE", place)
+    with inside(make([box.folder(name) for name in box.names()], page=read_page())) as (
+        url,
+        _server,
+    ):
+        yield url
+    patch.undo()
 
 
 @pytest.fixture

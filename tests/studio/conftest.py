@@ -11,9 +11,9 @@ from regard.studio.page import File
 from regard.studio.settings import Limits, StudioSettings
 from regard.studio.state import Studio
 from tests.run import kinds
-from tests.studio.browser import address, chromium, page, studio_server, theme, trained
+from tests.studio.browser import address, boxed, chromium, page, studio_server, theme, trained
 
-__all__ = ["address", "chromium", "page", "studio_server", "theme", "trained"]
+__all__ = ["address", "boxed", "chromium", "page", "studio_server", "theme", "trained"]
 
 KINDS = ("rnn", "transformer", "tag", "classify", "point", "language")
 PAGE = {"index.html": File(b"<!doctype html>", "text/html; charset=utf-8", False)}

@@ -5,32 +5,15 @@ The translator is a stand-in with untrained weights; what it says is nonsense, w
 
 import pytest
 
-from regard import box
-from tests.box import standin
 from tests.studio.browser import needed, open_at, settled, watched
-from tests.studio.kit import inside
 
 pytestmark = needed
 EXAMPLE = "the black cat ate the mouse ."
-NAMES = {"translator": "translate", "tagger": "tag", "sentiment": "classify"}
-
-
-@pytest.fixture(scope="module")
-def opened(make, tmp_path_factory):
-    """A studio over that box, its models in the order in which the command finds them."""
-    place = tmp_path_factory.mktemp("box")
-    for name, task in NAMES.items():
-        standin.make(place, name, task, tmp_path_factory.mktemp("scratch") / name)
-    patch = pytest.MonkeyPatch()
-    patch.setattr(box, "PLACE", place)
-    with inside(make([box.folder(name) for name in box.names()])) as (url, _server):
-        yield url
-    patch.undo()
 
 
 @pytest.fixture
-def address(opened):
-    return opened
+def address(boxed):
+    return boxed
 
 
 def to(page):

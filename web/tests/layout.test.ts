@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import {
+  cellSides,
   cellSize,
   labelStride,
   moved,
@@ -64,4 +65,11 @@ it("a beam's tree finds each candidate's parent through the slots that were kept
   ]);
   expect(nodes.map((one) => one.before)).toEqual([-1, -1, -1, 1, 0, 0, 3]);
   expect(spelled(nodes, 6)).toEqual(["a", "b", "c"]);
+});
+
+it("cells are wider than high where there is room, square where there is none, and never too flat to see", () => {
+  const room = { width: 700, height: 400 };
+  expect(cellSides(12, 10, room, { least: 2, most: 72 })).toEqual({ wide: 56, tall: 33 });
+  expect(cellSides(12, 40, room, { least: 2, most: 72 })).toEqual({ wide: 17, tall: 17 });
+  expect(cellSides(2, 400, room, { least: 2, most: 72 })).toEqual({ wide: 2, tall: 24 });
 });

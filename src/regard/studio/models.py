@@ -44,7 +44,10 @@ class Shelf:
         most: int,
         device: str = "auto",
         coming: Callable[[], str | None] = lambda: None,
+        *,
+        is_own: bool = False,
     ) -> None:
+        self._is_own = is_own  # whether nobody but this machine can ask
         self._folders: dict[str, Path] = {}
         self._most, self._device, self._coming = most, device, coming
         self._loaded: OrderedDict[str, tuple[Stamp | None, Predictor]] = OrderedDict()
@@ -173,7 +176,7 @@ class Shelf:
             coming = name == self._coming()
             summary = "being prepared" if coming else "its settings cannot be read"
             unread = {"task": "", "parameters": 0, "summary": summary}
-            return {**unread, "place": _place(name, self._folders[name])}
+            return {**unread, "place": _place(name, self._folders[name], self._is_own)}
         known = languages(settings.text.symbols)
         found: dict[str, Any] = {
             "task": settings.task,
@@ -184,7 +187,7 @@ class Shelf:
             "pieces": settings.text.kind,
             "learned": settings.data.toy
             or ", ".join(Path(path).name for path in settings.data.train),
-            "place": _place(name, self._folders[name]),
+            "place": _place(name, self._folders[name], self._is_own),
         }
         card = self._card(name)
         if card is not None:
@@ -224,9 +227,14 @@ def is_live(folder: Path) -> bool:
         return False
 
 
-def _place(name: str, folder: Path) -> str:
-    """What a person writes to load it; nobody's own folders are told."""
-    return folder.name if folder.parent == box.PLACE else f"runs/{name}"
+def _place(name: str, folder: Path, is_own: bool) -> str:
+    """What loads it where the studio was started; a folder elsewhere is told on this machine alone."""
+    if folder.parent == box.PLACE:
+        return folder.name
+    whole, here = folder.resolve(), Path.cwd()
+    if whole.is_relative_to(here):
+        return whole.relative_to(here).as_posix()
+    return whole.as_posix() if is_own else f"runs/{name}"
 
 
 def _stamp(path: Path) -> Stamp | None:

@@ -127,7 +127,9 @@ class RunAbout(BaseModel):
     pieces: Annotated[str, Field(description="how it cuts text: `bpe`, `word` and so on")] = ""
     learned: Annotated[str, Field(description="the built-in data or the files it learned")] = ""
     example: Annotated[str, Field(description="a text to begin with, if one is known")] = ""
-    place: Annotated[str, Field(description="what `regard.load` takes, in the folder of the runs")]
+    place: Annotated[
+        str, Field(description="what `regard.load` takes, where the studio was started")
+    ]
     live: Annotated[bool, Field(description="it trains now")]
     ready: Annotated[bool, Field(description="it has a model that can be asked")]
 

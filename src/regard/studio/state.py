@@ -39,7 +39,13 @@ class Studio:
         self.settings = settings or StudioSettings()
         self.limits = self.settings.limits
         self._find = runs if callable(runs) else lambda: runs
-        self.shelf = Shelf([*self._find(), demo], self.limits.models, device, self._coming)
+        self.shelf = Shelf(
+            [*self._find(), demo],
+            self.limits.models,
+            device,
+            self._coming,
+            is_own=self.settings.is_local,
+        )
         self.traces = TraceStore(self.limits)
         self.queue = WorkQueue(self.limits)
         self.broadcast = Broadcast(self.limits.listeners)

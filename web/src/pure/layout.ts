@@ -42,6 +42,24 @@ export function cellSize(
   return Math.max(bounds.least, Math.min(bounds.most, fitting));
 }
 
+/** Cells that are wider than high where there is room beside them, and bands where they would be too flat to see. */
+export function cellSides(
+  rows: number,
+  columns: number,
+  room: { width: number; height: number },
+  bounds: { least: number; most: number },
+): { readonly wide: number; readonly tall: number } {
+  const side = cellSize(rows, columns, room, bounds);
+  if (side < 12) {
+    return { wide: side, tall: Math.max(side, Math.min(24, Math.floor(room.height / rows))) };
+  }
+  const fitting = Math.floor(room.width / columns);
+  return {
+    wide: Math.max(side, Math.min(bounds.most, fitting, Math.floor(1.7 * side))),
+    tall: side,
+  };
+}
+
 /** Every how many labels one can be written without touching the next. */
 export function labelStride(cell: number, needed: number): number {
   return Math.max(1, Math.ceil(needed / cell));
