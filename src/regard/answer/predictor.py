@@ -23,7 +23,8 @@ from regard.models import Model, count_parameters
 from regard.run.device import choose_device
 from regard.run.find import folder_of
 from regard.run.folder import Run
-from regard.tasks import Prediction, Sight, Translate, look
+from regard.tasks import Prediction, Sight, Translate
+from regard.tasks.look import look
 from regard.tasks.tag import words_of
 from regard.tasks.task import Progress
 

@@ -16,7 +16,8 @@ from regard.evaluate import Metric
 from regard.models import Model
 from regard.run.folder import SAMPLES, Run
 from regard.signals import Stop
-from regard.tasks import Sight, look
+from regard.tasks import Sight
+from regard.tasks.look import look
 from regard.training import shard
 from regard.training.average import mean_of
 from regard.training.events import Evaluated, Listener
