@@ -27,7 +27,7 @@ from regard.run.find import read_settings
 from regard.run.pack import pack
 from regard.show.card import markdown
 from regard.traces.alignment import SENTENCES, rank
-from regard.traces.trace import trace
+from regard.answer.look import trace
 
 HERE = Path(__file__).parent
 SMALL = HERE.parents[1] / "tests" / "box"

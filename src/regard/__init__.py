@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regard import worked as worked
+    from regard.answer.look import trace as trace
     from regard.answer.predictor import Predictor as Predictor
     from regard.api import load as load
+    from regard.api import look as look
     from regard.api import train as train
     from regard.attention import align as align
     from regard.attention import attend as attend
@@ -35,16 +37,14 @@ if TYPE_CHECKING:
     from regard.show.notebook import model_view as model_view
     from regard.show.notebook import neuron_view as neuron_view
     from regard.tasks import Prediction as Prediction
-    from regard.tasks import Sight as Sight
-    from regard.tasks.look import look as look
     from regard.traces.trace import Trace as Trace
-    from regard.traces.trace import trace as trace
     from regard.training import Listener as Listener
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api": "load train",
+    "answer.look": "trace",
+    "api": "load look train",
     "attention": """
         Additive Alibi Aligned Attention Causal Cosine Dot Entmax15 FeatureMap General Given
         GlobalWindow Gumbel Hard Heads Learned Location Memory Padding Proportional Relu Rotary
@@ -52,12 +52,12 @@ _HOMES = {
     """,
     "decode": "DecodeSettings Hypothesis beam greedy sample",
     "errors": "RegardError",
-    "traces.trace": "Trace trace",
+    "traces.trace": "Trace",
     "models": "Model ModelSettings Sizes build count_parameters",
     "run.folder": "Run",
     "answer.predictor": "Predictor",
     "show.notebook": "head_view model_view neuron_view",
-    "tasks": "Prediction Sight look",
+    "tasks": "Prediction",
     "training": "Listener",
 }
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names.split()}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.answer.capacity import Room, count, cut
+from regard.answer.capacity import Room, cut
 from regard.data.batches import key_bucket
 from regard.decode import DecodeSettings
 from regard.models import ModelSettings

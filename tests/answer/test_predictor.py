@@ -12,12 +12,12 @@ import pytest
 import torch
 
 from regard.answer.engine import changed
-from regard.answer.predictor import METHOD_OF, Predictor
+from regard.answer.look import trace
+from regard.answer.predictor import Predictor
 from regard.decode import DecodeSettings
 from regard.errors import DataError, MemoryLimitError, UsageError
-from regard.tasks import Translate, point
+from regard.tasks import TASKS, Translate, point
 from regard.text import END
-from regard.traces.trace import trace
 from tests.run.kinds import KINDS, load, make, questions
 
 STRICT = sorted(KINDS)
@@ -91,12 +91,12 @@ class TestAsking:
     @pytest.mark.parametrize("kind", ["rnn", "tag", "classify", "point", "language"])
     def test_another_task_is_refused_by_name(self, predictor, kind):
         model = predictor(kind)
-        for task, method in METHOD_OF.items():
+        for task, method in ((name, kind.method) for name, kind in TASKS.items()):
             if task == model.task:
                 continue
             with pytest.raises(UsageError, match="this model was trained to") as fault:
                 getattr(model, method)("0.5")
-            assert fault.value.remedy == f"use .{METHOD_OF[model.task]}(...)"
+            assert fault.value.remedy == f"use .{model.run.task.method}(...)"
 
     def test_it_says_what_it_is(self, predictor):
         assert repr(predictor("tag")).startswith("Predictor(tag, ")

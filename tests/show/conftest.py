@@ -11,8 +11,10 @@ from rich.console import Console, RenderableType
 
 from regard.run.folder import Run
 from regard.run.settings import RunSettings
-from regard.tasks import Prediction, Sight
-from regard.tasks.look import Site
+from regard.tasks import Prediction
+from regard.tasks.axis import Tokens
+from regard.traces.site import TracedSite
+from regard.traces.trace import Trace
 
 Print = Callable[..., str]
 
@@ -46,23 +48,43 @@ def printed() -> Print:
     return _print
 
 
+def site_of(path: str, queries: str, keys: str, weights: np.ndarray) -> TracedSite:
+    """An attention of which only the weights matter."""
+    heads, rows, columns = weights.shape
+    return TracedSite(
+        path,
+        "cross",
+        0,
+        queries,
+        keys,
+        "dot",
+        "softmax",
+        "product",
+        1.0,
+        weights,
+        np.log(np.maximum(weights, 1e-9)),
+        np.zeros((heads, rows, 1), np.float32),
+        np.zeros((heads, columns, 1), np.float32),
+        np.zeros((heads, columns, 1), np.float32),
+    )
+
+
 @pytest.fixture(scope="session")
-def sight() -> Sight:
+def seen() -> Trace:
     """Two heads that look at five pieces for three."""
     weights = np.random.default_rng(3).dirichlet(np.ones(5), size=(2, 3)).astype(np.float32)
     own = np.ones((1, 5, 5), np.float32) / 5
-    return Sight(
-        Prediction("le chat", -0.5, ("▁le", "▁chat"), (4, 5), (-0.1, -0.3, -0.1)),
-        {
-            "source": ("▁the", "▁cat", "▁sleep", "ing", "</s>"),
-            "target": ("▁le", "▁chat", "</s>"),
-            "said": ("<s>", "▁le", "▁chat"),
-        },
-        (
-            Site("encoder.blocks.0.self", "source", "source", own),
-            Site("reader.blocks.0.cross", "target", "source", weights),
-        ),
+    answer = Prediction("le chat", -0.5, ("▁le", "▁chat"), (4, 5), (-0.1, -0.3, -0.1))
+    axes = {
+        "source": Tokens.whole(("▁the", "▁cat", "▁sleep", "ing", "</s>")),
+        "target": Tokens.whole(("▁le", "▁chat", "</s>")),
+        "inputs": Tokens.whole(("<s>", "▁le", "▁chat")),
+    }
+    sites = (
+        site_of("encoder.blocks.0.self", "source", "source", own),
+        site_of("reader.blocks.0.cross", "target", "source", weights),
     )
+    return Trace("translate", "", "the cat sleeping", answer, (), axes, sites)
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from regard.tasks.axis import Axis, Tokens
 from regard.traces.site import TracedSite
 from regard.traces.trace import Trace
-from regard.traces.words import Axis
 from tests.show.payloads import CORPUS
 from tests.traces.kit import traced
 
@@ -22,8 +22,8 @@ def hostile(names: Sequence[str], kind: str = "transformer") -> Trace:
     """A trace with these names as tokens on every side, and as everything else that has a name."""
     seen = traced(kind)
     endless = itertools.cycle(names)
-    axes = {axis: Axis.whole(names) for axis in seen.axes if axis != "one"}
-    axes |= {axis: Axis.whole(names[:1]) for axis in seen.axes if axis == "one"}
+    axes = {axis: Tokens.whole(names) for axis in seen.axes if axis != "one"}
+    axes |= {axis: Tokens.whole(names[:1]) for axis in seen.axes if axis == "one"}
     step = seen.steps[0]
     others = replace(step.alternatives[0], log_probability=-1.0)
     steps = tuple(

@@ -8,9 +8,10 @@ from rich.cells import cell_len
 from regard.evaluate import Metric
 from regard.show.dashboard import Dashboard
 from regard.show.moment import Moment
-from regard.tasks import Prediction, Sight
-from regard.tasks.look import Site
+from regard.tasks import Prediction
+from regard.tasks.axis import Tokens
 from regard.training.events import Evaluated, Stepped
+from tests.show.conftest import site_of
 
 
 def evaluated(step, value, is_best):
@@ -23,7 +24,7 @@ def stepped(step, seconds=3.0):
 
 
 @pytest.fixture
-def moment(sight):
+def moment(seen):
     """A run of 100 steps at its 30th."""
     return Moment(
         steps=100,
@@ -34,7 +35,7 @@ def moment(sight):
         report=stepped(30, seconds=40.0),
         losses=[6.0, 4.0, 3.0, 2.5],
         evaluations=[evaluated(n, 10.0 * n, n != 4) for n in (1, 2, 3, 4)],
-        sight=sight,
+        trace=seen,
     )
 
 
@@ -56,7 +57,7 @@ def test_a_right_answer_is_ticked(printed, moment):
 
 
 def test_the_best_evaluation_is_marked_and_never_scrolls_away(printed, moment):
-    moment.sight = None
+    moment.trace = None
     lines = printed(Dashboard(moment)).split("\n")
     assert [line.split()[0] for line in lines if line.rstrip().endswith("best")] == ["3"]
     moment.evaluations += [evaluated(n, 0.0, False) for n in range(5, 20)]
@@ -69,8 +70,9 @@ def test_the_best_evaluation_is_marked_and_never_scrolls_away(printed, moment):
 @pytest.mark.parametrize("height", [12, 16, 20, 24, 40])
 def test_it_fits_the_window(printed, moment, width, height):
     many = np.full((1, 40, 5), 0.2, np.float32)
-    axes = {**moment.sight.axes, "target": tuple(f"▁word{n}" for n in range(40))}
-    moment.sight = Sight(Prediction("x " * 300), axes, (Site("r", "target", "source", many),))
+    axes = {**moment.trace.axes, "target": Tokens.whole(f"▁word{n}" for n in range(40))}
+    sites = (site_of("r", "target", "source", many),)
+    moment.trace = replace(moment.trace, answer=Prediction("x " * 300), axes=axes, sites=sites)
     for one in (moment, replace(moment, report=None, evaluations=[], losses=[])):
         lines = printed(Dashboard(one), width=width, height=height).rstrip("\n").split("\n")
         assert len(lines) <= height
@@ -90,7 +92,7 @@ def test_a_low_window_says_that_it_is(printed, moment):
 
 
 def test_a_model_without_attention_still_answers(printed, moment):
-    moment.sight = replace(moment.sight, sites=())
+    moment.trace = replace(moment.trace, sites=())
     shown = printed(Dashboard(moment))
     assert "answer    le chat" in shown
     assert "this model has no attention to look at" in shown

@@ -2,6 +2,7 @@ import re
 import subprocess
 import sys
 import unicodedata
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ from regard.errors import UsageError
 from regard.show import heatmap
 from regard.show.colour import BLOCKS
 from regard.show.heatmap import heat_map
-from regard.tasks import Sight
-from regard.tasks.look import Site
+from regard.tasks.axis import Tokens
+from tests.show.conftest import site_of
 
 LABELS = st.text(st.characters(codec="utf-8"), max_size=9)
 ESCAPE = re.compile(r"\x1b\[[\d;]*m")
@@ -195,36 +196,37 @@ def test_matrices_that_do_not_fit_their_names_are_refused():
     assert fault.value.what == "a weight of -0.5 is below 0"
 
 
-def test_a_sight_shows_the_mean_of_its_heads(printed, sight):
-    shown = printed(heatmap.sight(sight, numbers=True), width=100)
+def test_a_sight_shows_the_mean_of_its_heads(printed, seen):
+    shown = printed(heatmap.site_map(seen, numbers=True), width=100)
     lines = shown.split("\n")
     assert lines[0] == "reader.blocks.0.cross, mean of 2 heads: answer down, source across"
     assert "sleep" in shown
     assert "·ing" in shown
-    for name, weights in zip(("le", "chat", "</s>"), sight.site().weights.mean(0), strict=True):
+    for name, weights in zip(("le", "chat", "</s>"), seen.site().weights.mean(0), strict=True):
         row = next(line for line in lines if line.strip().startswith(name))
         assert [float(one) for one in row.split()[1:]] == pytest.approx(weights, abs=0.0051)
 
 
-def test_a_sight_shows_one_head_or_another_site(printed, sight):
-    shown = printed(heatmap.sight(sight, head=1, numbers=True), width=100)
+def test_a_sight_shows_one_head_or_another_site(printed, seen):
+    shown = printed(heatmap.site_map(seen, head=1, numbers=True), width=100)
     assert shown.startswith("reader.blocks.0.cross, head 1 (of 0 to 1): answer down, source across")
-    assert f"{sight.site().weights[1, 0, 0]:.2f}" in shown
-    own = printed(heatmap.sight(sight, "encoder.blocks.0.self"))
+    assert f"{seen.site().weights[1, 0, 0]:.2f}" in shown
+    own = printed(heatmap.site_map(seen, "encoder.blocks.0.self"))
     assert own.startswith("encoder.blocks.0.self: source down and across")
     with pytest.raises(UsageError) as fault:
-        heatmap.sight(sight, head=2)
+        heatmap.site_map(seen, head=2)
     assert (fault.value.what, fault.value.remedy) == (
         "no head 2 at 'reader.blocks.0.cross'",
         "choose 0 to 1",
     )
 
 
-def test_one_query_stands_upright(printed, sight):
+def test_one_query_stands_upright(printed, seen):
     weights = np.array([[[0.0, 0.25, 0.5, 0.25, 0.0]]], np.float32)
-    site = Site("reader.pool", "one", "source", weights)
-    pooled = Sight(sight.prediction, {**sight.axes, "one": ("good",)}, (site,))
-    lines = printed(heatmap.sight(pooled, numbers=True)).split("\n")
+    site = site_of("reader.pool", "label", "source", weights)
+    axes = {**seen.axes, "label": Tokens.whole(("good",))}
+    pooled = replace(seen, axes=axes, sites=(site,))
+    lines = printed(heatmap.site_map(pooled, numbers=True)).split("\n")
     assert lines[0] == "reader.pool: source down, answer across"
     assert [line.split() for line in lines[1:-1]] == [
         ["good"],

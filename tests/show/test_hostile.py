@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from regard.show import figure, svg
-from regard.show.heatmap import heat_map, sight
+from regard.show.heatmap import heat_map, site_map
 from regard.show.label import one_line
 from regard.show.notebook import head_view, model_view, neuron_view
 from regard.show.page import frame, page
@@ -75,7 +75,7 @@ def test_terminals_obey_none_of_it(printed, colour, width):
     for part in [*PARTS, ESCAPES]:
         for picture in (
             heat_map(uniform(len(part), len(part)), part, part, part[0]),
-            sight(hostile(part).sight, title=part[-1]),
+            site_map(hostile(part), title=part[-1]),
         ):
             said = printed(picture, width, 200, colour)
             ours = re.sub(r"\x1b\[[0-9;]*m", "", said) if colour else said

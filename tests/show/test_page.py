@@ -15,7 +15,7 @@ import pytest
 from regard.errors import UsageError
 from regard.show import page as page_module
 from regard.show.page import frame, framed, inert, page
-from regard.traces.words import Axis
+from regard.tasks.axis import Tokens
 from tests.show.payloads import EVERY
 from tests.traces.kit import KINDS, traced
 
@@ -60,7 +60,7 @@ def named(text):
     """A trace in which everything that can be text is this text."""
     seen = traced("transformer")
     axes = {
-        name: Axis((text,) * len(axis), axis.word_ids, (text,) * len(axis.words))
+        name: Tokens((text,) * len(axis), axis.word_ids, (text,) * len(axis.words))
         for name, axis in seen.axes.items()
     }
     steps = tuple(

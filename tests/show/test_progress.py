@@ -27,7 +27,7 @@ FACTS = {
 SCORES = (Metric("BLEU", 41.26, "a signature"), Metric("chrF2", 60.0, "another"))
 
 
-def tell(listener, run, sight, facts=FACTS):
+def tell(listener, run, seen, facts=FACTS):
     """A short training, from beginning to end."""
     listener.preparing("reading train data", 1_024)
     listener.preparing("reading train data", 2_048)
@@ -38,7 +38,7 @@ def tell(listener, run, sight, facts=FACTS):
         if step % 10 == 0:
             report = Evaluated(step, 0, 3.0 / step, 2.0, SCORES, is_best=step <= 20)
             listener.evaluated(report)
-            listener.sampled(step, [sight])
+            listener.sampled(step, [seen])
     listener.finished(Outcome(30, "30 steps done", 20, 0.15))
 
 
@@ -48,9 +48,9 @@ def terminal(width=100, height=40, **more):
     )
 
 
-def test_a_file_gets_plain_lines(run, sight):
+def test_a_file_gets_plain_lines(run, seen):
     console = Console(file=io.StringIO(), _environ={})
-    tell(TrainingProgress(console, watch_sample=True), run, sight)
+    tell(TrainingProgress(console, watch_sample=True), run, seen)
     shown = console.file.getvalue()
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", shown)
     lines = shown.split("\n")
@@ -72,21 +72,21 @@ def test_a_file_gets_plain_lines(run, sight):
     assert lines[-2] == f"30 steps done; best at step 20: {best}"
 
 
-def test_nobody_is_shown_a_sentence_unasked(run, sight):
+def test_nobody_is_shown_a_sentence_unasked(run, seen):
     console = Console(file=io.StringIO(), _environ={})
-    tell(TrainingProgress(console), run, sight)
+    tell(TrainingProgress(console), run, seen)
     assert "answers" not in console.file.getvalue()
 
 
-def test_a_file_gets_answers_of_a_model_without_attention(run, sight):
+def test_a_file_gets_answers_of_a_model_without_attention(run, seen):
     console = Console(file=io.StringIO(), _environ={})
-    tell(TrainingProgress(console, watch_sample=True), run, replace(sight, sites=()))
+    tell(TrainingProgress(console, watch_sample=True), run, replace(seen, sites=()))
     assert "step 30 answers: le chat\n30 steps done" in console.file.getvalue()
 
 
-def test_a_terminal_gets_a_picture_that_moves_and_its_cursor_back(run, sight):
+def test_a_terminal_gets_a_picture_that_moves_and_its_cursor_back(run, seen):
     console = terminal()
-    tell(TrainingProgress(console, watch_sample=True), run, sight)
+    tell(TrainingProgress(console, watch_sample=True), run, seen)
     shown = console.file.getvalue()
     assert shown.count("\x1b[?25l") == shown.count("\x1b[?25h") == 1
     assert "where it looks" in shown
@@ -94,9 +94,9 @@ def test_a_terminal_gets_a_picture_that_moves_and_its_cursor_back(run, sight):
     assert shown.rstrip().endswith("chrF2 60.0")
 
 
-def test_without_colour_a_terminal_gets_none(run, sight):
+def test_without_colour_a_terminal_gets_none(run, seen):
     console = terminal(no_color=True)
-    tell(TrainingProgress(console, watch_sample=True), run, sight)
+    tell(TrainingProgress(console, watch_sample=True), run, seen)
     codes = set(re.findall(r"\x1b\[([\d;]*)m", console.file.getvalue()))
     assert codes <= {"0", "1", "2"}
 
@@ -127,10 +127,10 @@ def test_a_resumed_run_counts_time_from_where_it_went_on(run):
     assert progress.moment.time_left() == "0:10 left"
 
 
-def test_json_is_an_object_a_line(run, sight):
+def test_json_is_an_object_a_line(run, seen):
     file = io.StringIO()
     listener = JsonProgress(file)
-    tell(listener, run, sight)
+    tell(listener, run, seen)
     listener.stepped(Stepped(31, 0, math.nan, 0.001, math.inf, 900.0, 62.0))
     entries = [json.loads(line) for line in file.getvalue().splitlines()]
     kinds = [entry["kind"] for entry in entries]

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 import torch
 
+from regard.answer.look import trace
 from regard.answer.predictor import Predictor
 from regard.attention import watch
 from regard.tasks import Prediction
+from regard.tasks.axis import Tokens
 from regard.tasks.task import device_of
 from regard.text import END
 from regard.traces.site import TracedSite
-from regard.traces.trace import Trace, trace
-from regard.traces.words import Axis
+from regard.traces.trace import Trace
 
 TEXT = {
     "rnn": "a b c d e",
@@ -69,7 +70,7 @@ def drawn(weights, scores):
     """A trace of one site with these weights; two pieces make a word."""
     heads, *sizes = weights.shape
     axes = {
-        name: Axis(
+        name: Tokens(
             tuple(f"p{place}" for place in range(size)),
             tuple(place // 2 for place in range(size)),
             tuple(f"w{place}" for place in range((size + 1) // 2)),

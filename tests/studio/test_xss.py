@@ -65,13 +65,13 @@ def _first():
 def _record(folder):
     """Metrics and samples as a run would write them, had everything in it such a name."""
     metrics, samples = [], []
-    for number, (text, trace) in enumerate(TRACES.items()):
+    for number, (_text, trace) in enumerate(TRACES.items()):
         name = PARTS[number][0]
         metrics.append({"kind": "train", "step": number + 1, "loss": 1.0, "note": name})
         valid = {"kind": "valid", "step": number + 1, "loss": 1.0}
         metrics.append({**valid, "metrics": [{"name": name, "value": 1.0, "signature": name}]})
         metrics.append({"kind": "note", "step": number + 1, "message": name})
-        samples.append(sample_entry(number + 1, text, trace.sight))
+        samples.append(sample_entry(number + 1, trace))
     for kind, entries in (("metrics", metrics), ("samples", samples)):
         lines = (json.dumps(entry) + "\n" for entry in entries)
         (folder / f"{kind}.jsonl").write_text("".join(lines))

@@ -9,7 +9,7 @@ from functools import cache
 
 import torch
 
-from regard.data.example import Example, Labelled, Line, Pair, Pointed, Tagged, TaskName
+from regard.data.example import Example, Labelled, Line, Pair, Pointed, Tagged
 from regard.models import (
     ClassifySettings,
     Model,
@@ -27,7 +27,7 @@ from regard.text import TextSettings
 
 WORDS = TextSettings(kind="word")
 
-EXAMPLES: dict[TaskName, list[Example]] = {
+EXAMPLES: dict[str, list[Example]] = {
     "translate": [
         Pair("the red cat", "le chat rouge"),
         Pair("a dog", "un chien"),
@@ -59,7 +59,7 @@ EXAMPLES: dict[TaskName, list[Example]] = {
 RNN = RnnEncoderSettings(width=8)
 BLOCKS = TransformerSettings(width=8, layers=2, heads=2, feedforward=12)
 
-MODELS: dict[str, tuple[TaskName, ModelSettings]] = {
+MODELS: dict[str, tuple[str, ModelSettings]] = {
     "rnn": ("translate", ModelSettings(encoder=RNN, reader=RnnReaderSettings(width=8))),
     "rnn-before": (
         "translate",
@@ -89,7 +89,7 @@ NAMES = tuple(EXAMPLES)
 
 
 @cache
-def task_of(name: TaskName, text: TextSettings = WORDS) -> Task:
+def task_of(name: str, text: TextSettings = WORDS) -> Task:
     return TASKS[name].learn(lambda: iter(EXAMPLES[name]), text)
 
 
@@ -109,11 +109,11 @@ def model_of(kind: str) -> Model:
     return moved(settings, task_of(name))
 
 
-def kind_of(name: TaskName) -> str:
+def kind_of(name: str) -> str:
     return "rnn" if name == "translate" else name
 
 
-def batch_of(name: TaskName, examples: list[Example] | None = None, more: int = 0) -> Batch:
+def batch_of(name: str, examples: list[Example] | None = None, more: int = 0) -> Batch:
     """The examples as one batch, padded `more` than they need."""
     task = task_of(name)
     rows = task.rows(EXAMPLES[name] if examples is None else examples)

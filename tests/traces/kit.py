@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 
 from regard.attention import SCORES
-from regard.data.example import TaskName
 from regard.decode import DecodeSettings
 from regard.models import (
     ClassifySettings,
@@ -26,7 +25,7 @@ RNN = RnnEncoderSettings(width=8)
 BLOCKS = {"width": 8, "layers": 2, "heads": 2, "feedforward": 12, "max_length": 32}
 
 
-def _scored(score: str) -> dict[str, tuple[TaskName, ModelSettings]]:
+def _scored(score: str) -> dict[str, tuple[str, ModelSettings]]:
     blocks = TransformerSettings(**BLOCKS, score=score)
     reader = TransformerReaderSettings(**BLOCKS, score=score)
     return {
@@ -61,7 +60,7 @@ PLACED = {
     )
     for position in ("alibi", "rotary", "learned")
 }
-KINDS: dict[str, tuple[TaskName, ModelSettings]] = {**MODELS, **SCORED, **PLACED}
+KINDS: dict[str, tuple[str, ModelSettings]] = {**MODELS, **SCORED, **PLACED}
 
 
 @cache

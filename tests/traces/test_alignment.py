@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 
+from regard.answer.look import trace, traces
 from regard.box.card import Look
 from regard.errors import UsageError
 from regard.tasks import Prediction
+from regard.tasks.axis import Tokens, joined
 from regard.traces.alignment import anchors, rank
 from regard.traces.site import TracedSite
-from regard.traces.trace import Trace, trace, traces
-from regard.traces.words import Axis, joined
+from regard.traces.trace import Trace
 from tests.box import standin
 from tests.run import kinds
 
-SOURCE = Axis.whole([">>fr<<", "Anna", "saw", "7", "cats", "</s>"])
-TARGET = Axis.whole(["Anna", "a", "vu", "7", "chats", "</s>"])
+SOURCE = Tokens.whole([">>fr<<", "Anna", "saw", "7", "cats", "</s>"])
+TARGET = Tokens.whole(["Anna", "a", "vu", "7", "chats", "</s>"])
 
 
 def seen(*sites):
@@ -31,7 +32,7 @@ def seen(*sites):
 
 def test_anchors_are_words_that_both_sides_have_once():
     assert anchors(TARGET, SOURCE) == [(0, 1), (3, 3)]
-    assert anchors(Axis.whole(["a", "a"]), Axis.whole(["a"])) == []
+    assert anchors(Tokens.whole(["a", "a"]), Tokens.whole(["a"])) == []
 
 
 def test_the_site_that_looks_where_it_should_comes_first():
@@ -53,9 +54,9 @@ def test_nothing_in_common_is_said():
 
 
 def test_a_lone_space_belongs_to_the_word_behind_it():
-    axis = Axis(("▁", "<keep0>", "▁a", "</s>"), (0, 1, 2, 3), ("▁", "<keep0>", "a", "</s>"))
-    assert joined(axis) == Axis(axis.pieces, (0, 0, 1, 2), ("<keep0>", "a", "</s>"))
-    assert joined(Axis.whole(["a", "▁"])) == Axis.whole(["a", "▁"])
+    axis = Tokens(("▁", "<keep0>", "▁a", "</s>"), (0, 1, 2, 3), ("▁", "<keep0>", "a", "</s>"))
+    assert joined(axis) == Tokens(axis.pieces, (0, 0, 1, 2), ("<keep0>", "a", "</s>"))
+    assert joined(Tokens.whole(["a", "▁"])) == Tokens.whole(["a", "▁"])
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +95,8 @@ class TestTranslator:
 
     def test_looking_and_tracing_read_the_same(self, model):
         seen, found = model.look("the cat", to="fr"), trace(model, "the cat", to="fr")
-        assert seen.prediction.text == found.answer.text
-        assert seen.axes["source"] == found.axes["source"].pieces
+        assert seen.answer.text == found.answer.text
+        assert seen.axes["source"] == found.axes["source"]
 
     @pytest.mark.parametrize("text", ["42", "😀", "https://example.org", "", " "])
     def test_nothing_is_made_up_where_there_is_nothing_to_translate(self, model, text):

@@ -90,10 +90,11 @@ def changed(value, path, new):
     ("path", "new", "match"),
     [
         (["format"], "other", "no trace"),
-        (["version"], 2, "format version 2, and version 1"),
+        (["version"], 3, "format version 3, and versions 1 and 2"),
         (["version"], None, "format version None"),
         (["more"], 1, "not known here"),
-        (["task"], "sing", "wrong at task"),
+        (["task"], 7, "wrong at task"),
+        (["axes", "source", "kind"], "smell", "wrong at axes"),
         (["question"], 3, "wrong at question"),
         (["steps", 0, "log_probability"], "a", "wrong at steps.0.log_probability"),
         (["steps", 0, "more"], 1, "not known here"),
@@ -114,6 +115,18 @@ def changed(value, path, new):
 def test_a_header_that_is_not_ours(path, new, match, tmp_path):
     document, arrays = parts()
     refused(file.packed(changed(document, path, new), arrays), tmp_path, match)
+
+
+def test_version_1_is_still_read(tmp_path):
+    """Its axes were tokens without a kind."""
+    document, arrays = parts()
+    old = json.loads(json.dumps(document))
+    old["version"] = 1
+    for axis in old["axes"].values():
+        del axis["kind"]
+    path = tmp_path / "old.npz"
+    path.write_bytes(file.packed(old, arrays))
+    assert Trace.load(path).describe() == document
 
 
 @pytest.mark.parametrize(

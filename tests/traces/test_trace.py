@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 import torch
 
+from regard.answer.look import trace
 from regard.attention import watch
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
 from regard.run.folder import Run
 from regard.text import END
 from regard.traces.site import KINDS as SITE_KINDS
-from regard.traces.trace import look_inside, trace
+from regard.traces.trace import look_inside
+from tests.answer.test_look import stepped
 from tests.run import kinds as runs
 from tests.tasks.kit import MODELS, task_of
-from tests.tasks.test_look import stepped
 from tests.traces.kit import BEAM, KINDS, model_of, question, traced
 
 WRITERS = [kind for kind in MODELS if kind not in ("tag", "classify")]
@@ -70,7 +71,7 @@ def test_places_in_the_model_have_names():
     assert ("encoder.blocks.1.attention.attention", "encoder-self", 1) in found
     assert ("reader.blocks.0.attention.attention", "decoder-self", 0) in found
     assert ("reader.blocks.1.cross.attention", "cross", 1) in found
-    assert [s.kind for s in traced("rnn").sites] == ["rnn"]
+    assert [s.kind for s in traced("rnn").sites] == ["cross"]
     assert traced("point").sites[-1].kind == "pointer"
     assert traced("classify").sites[-1].kind == "pool"
 
@@ -122,14 +123,14 @@ def test_steps_are_as_likely_as_the_search_found(kind):
         assert 0 < len(ranked) <= 10
         assert sum(map(np.exp, ranked)) <= 1 + 1e-9
     named = [step.symbol for step in seen.steps]
-    side = "target" if "target" in seen.axes else "one"
+    side = "target" if "target" in seen.axes else "label"
     assert tuple(named) == seen.axes[side].pieces
 
 
 def test_what_never_ended_has_no_end():
     seen = traced("transformer", 0, DecodeSettings(beam=1, max_length=3, min_length=3))
     assert seen.answer.finish == "length"
-    assert len(seen.steps) == len(seen.axes["target"]) == len(seen.axes["said"]) == 3
+    assert len(seen.steps) == len(seen.axes["target"]) == len(seen.axes["inputs"]) == 3
     assert seen.axes["target"].pieces == seen.answer.symbols
 
 

@@ -141,8 +141,8 @@ class Ears(Listener):
     def evaluated(self, report: Evaluated) -> None:
         self._hear("evaluated", report, report.step)
 
-    def sampled(self, step: int, sights: Any) -> None:
-        self._hear("sampled", sights, step)
+    def sampled(self, step: int, traces: Any) -> None:
+        self._hear("sampled", traces, step)
 
     def finished(self, outcome: Outcome) -> None:
         self._hear("finished", outcome, outcome.step)

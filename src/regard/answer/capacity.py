@@ -21,9 +21,7 @@ from regard.models import (
     StackSettings,
     TransformerReaderSettings,
 )
-from regard.tasks import Classify, Language, Point, Tag, Task, Translate
-from regard.tasks.point import items_of
-from regard.tasks.tag import words_of
+from regard.tasks import Task
 
 _WORD = re.compile(r"\S+")
 
@@ -62,27 +60,10 @@ class Room:
         """Settings by which the answer to a text ends where positions do; so many symbols of it are given."""
         if self.written is None:
             return settings
-        said = given + (count(task, text) if isinstance(task, Language) else 0)
+        said = given + len(task.prompt(text))
         left = max(1, min(settings.max_length, self.written - said))
         least = min(settings.min_length, left)
         return settings.model_copy(update={"max_length": left, "min_length": least})
-
-
-def count(task: Task, text: str) -> int:
-    """How many symbols the model reads of a text."""
-    match task:
-        case Translate():
-            return len(task.source.encode(text)) + 1
-        case Classify():
-            return len(task.source.encode(text)) + 1
-        case Tag():
-            return len(task.pieces(words_of(text))[0])
-        case Point():
-            return len(items_of(text))
-        case Language():
-            return len(task.codec.encode(text))
-        case _:
-            raise NotImplementedError(type(task))
 
 
 def fitting(
@@ -97,7 +78,7 @@ def fitting(
     read = list(texts)
     if most is None:
         return read
-    lengths = [count(task, text) for text in texts]
+    lengths = [task.count(text) for text in texts]
     long = [place for place, length in enumerate(lengths) if length > most]
     if long and not truncate:
         raise DataError(
@@ -106,7 +87,7 @@ def fitting(
             remedy="shorten it, or let its end be cut off: truncate=True",
         )
     for place in long:
-        read[place] = cut(texts[place], lambda part: count(task, part) <= most)
+        read[place] = cut(texts[place], lambda part: task.count(part) <= most)
     if long:
         note(
             f"{len(long):,} of {len(read):,} texts were cut: "

@@ -19,6 +19,7 @@ from regard.models import Model
 from regard.run.device import is_out_of_memory, need_bfloat16
 from regard.tasks import Prediction, Task
 from regard.tasks.groups import ROWS
+from regard.tasks.search import Found, Symbols, find
 from regard.tasks.task import Progress
 
 Precision = Literal["float32", "bfloat16"]
@@ -62,6 +63,17 @@ class Engine:
             f"{self.precision} broke down on {len(broken)} of {len(found)} texts: "
             "these were worked out again in float32"
         )
+        return found
+
+    def find(self, text: str, settings: DecodeSettings, prefix: Symbols = ()) -> Found:
+        """The same answer to one text, with the tree it grew in, behind symbols that are given."""
+        if settings.sample and self.task.searches and not prefix:
+            (drawn,) = self.draw([text], settings, [0], None)
+            return Found(drawn, len(self.task.prompt(text)))
+        with torch.inference_mode(), self._computing(self.precision):
+            found = find(self.task, self._model(settings, self.precision), text, settings, prefix)
+            if self.precision != "float32" and _is_broken(found.answer):
+                found = find(self.task, self._model(settings, "float32"), text, settings, prefix)
         return found
 
     def draw(

@@ -183,4 +183,5 @@ def woven(text: str, parts: Sequence[Part], answers: Sequence[Prediction | None]
         tuple(value for answer in asked for value in answer.log_probabilities),
         next((answer.finish for answer in asked if answer.finish != "end"), "end"),
         tuple(choice(rank) for rank in range(max(map(len, ranked), default=0))),
+        tuple(asked),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias, final, overload
+from typing import TYPE_CHECKING, TypeAlias, final, overload
 
 import numpy as np
 import torch
@@ -23,27 +23,20 @@ from regard.models import Model, count_parameters
 from regard.run.device import choose_device
 from regard.run.find import folder_of
 from regard.run.folder import Run
+<<<<<<< HEAD
 from regard.tasks import Prediction, Sight, Translate
 from regard.tasks.look import look
+=======
+from regard.tasks import TASKS, Prediction, Translate
+>>>>>>> 1b3d641 (One look: replay the answer that was given, through the task's own methods; one search keeps the tree; axes are a union)
 from regard.tasks.tag import words_of
 from regard.tasks.task import Progress
 
+if TYPE_CHECKING:
+    from regard.traces.trace import Trace
+
 Texts: TypeAlias = list[str] | tuple[str, ...]  # a plain string is a sequence of strings, too
 
-METHOD_OF: dict[str, str] = {
-    "translate": "translate",
-    "tag": "tag",
-    "classify": "classify",
-    "point": "point",
-    "language": "complete",
-}
-VERB_OF: dict[str, str] = {
-    "translate": "translate",
-    "tag": "tag words",
-    "classify": "classify",
-    "point": "point",
-    "language": "continue text",
-}
 BATCH_TOKENS = 4096
 EMPTY = Prediction("")
 
@@ -123,7 +116,7 @@ class Predictor:
     @property
     def limit(self) -> int | None:
         """The most symbols of a text that the model can read, if there is an end to it."""
-        return self.room.prompt() if self.task == "language" else self.room.read
+        return self.room.read if self.run.task.sides != "target" else self.room.prompt()
 
     @property
     def passages(self) -> Passages | None:
@@ -291,10 +284,10 @@ class Predictor:
         advance: Progress | None,
     ) -> list[Prediction]:
         """Answers to texts that the model can read."""
-        asked = [n for n, text in enumerate(read) if text.strip() or self.task == "language"]
+        asked = [n for n, text in enumerate(read) if text.strip() or self.run.task.reads_nothing]
         if advance is not None and len(asked) < len(read):
             advance(len(read) - len(asked))
-        drawn = settings.sample and self.task not in ("tag", "classify")
+        drawn = settings.sample and self.run.task.searches
         shares: dict[DecodeSettings, list[int]] = {}
         for place in asked:
             own = self.room.bounded(settings, self.run.task, read[place])
@@ -312,15 +305,14 @@ class Predictor:
 
     def look(
         self, text: str, *, to: str | None = None, beam: int | None = None, truncate: bool = False
-    ) -> Sight:
+    ) -> Trace:
         """The answer to one text, read as a whole, and where the model looked for it.
 
         Of a model that knows several languages, `to` says into which.
         """
-        part = self.whole(text, to)
-        (read,) = self.fitting([part.read if part else text], truncate=truncate)
-        (answer,) = self.predict(read, beam=beam)
-        return look(self.run.task, self.model, read, self.run.settings.decode, answer)
+        from regard.answer.look import trace
+
+        return trace(self, text, beam=beam, truncate=truncate, to=to)
 
     def whole(self, text: str, to: str | None) -> Part | None:
         """A text as one thing to read, for a model that knows several languages; others read it as it is."""
@@ -333,9 +325,9 @@ class Predictor:
         """Refuse to do what the model was not trained for."""
         if task != self.task:
             raise UsageError(
-                f"this model was trained to {VERB_OF[self.task]}, not to {VERB_OF[task]}",
+                f"this model was trained to {self.run.task.verb}, not to {TASKS[task].verb}",
                 where=str(self.run.folder),
-                remedy=f"use .{METHOD_OF[self.task]}(...)",
+                remedy=f"use .{self.run.task.method}(...)",
             )
 
     def fitting(self, texts: Sequence[str], *, truncate: bool = False) -> list[str]:

@@ -60,8 +60,8 @@ def look(
     are those of the answer that search chose.
     """
     output.speak_json(as_json)
+    from regard.answer.look import trace
     from regard.answer.predictor import Predictor
-    from regard.traces.trace import trace
 
     run, texts = meant(words or (), model, "translate")
     refuse_files(texts, "type one of its lines, in quotes")
@@ -124,22 +124,21 @@ def _show(
 ) -> None:
     from rich.text import Text
 
-    from regard.show.heatmap import alignment
-    from regard.show.heatmap import sight as map_of
+    from regard.show.heatmap import alignment, site_map
     from regard.show.label import one_line
 
-    sight, site = seen.sight, seen.site(path)
+    site = seen.site(path)
     heads = range(len(site.weights)) if every else [head]
     chosen = seen.look if path is None and head is None and not every else None
     if chosen is not None:
         pictures = [alignment(seen, numbers)]
     else:
-        pictures = [map_of(sight, site.path, one, numbers=numbers) for one in heads]
-    output.show(Text(f"{one_line(text)}  ->  {one_line(sight.prediction.text)}"))
+        pictures = [site_map(seen, site.path, one, numbers=numbers) for one in heads]
+    output.show(Text(f"{one_line(text)}  ->  {one_line(seen.answer.text)}"))
     for picture in pictures:
         print()
         output.show(picture)
-    others = [other.path for other in sight.sites if other.path != site.path]
+    others = [other.path for other in seen.sites if other.path != site.path]
     if chosen is not None:
         which = ", ".join(map(str, chosen.heads or range(len(site.weights))))
         output.say(f"\nWhole words, by the heads {which} of {site.path}.")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from regard.data.compressed import Stream as ByteStream
     from regard.data.lines import TextLine
     from regard.decode import DecodeSettings
+    from regard.tasks import Prediction
 
 # Each friendly name, its task, and one line of help.
 NAMES = {
@@ -196,7 +197,7 @@ def predict(
     _check_name(name, predictor)
     choices = {
         "beam": beam,
-        "top_beams": None if predictor.task in ("tag", "classify") else n_best,
+        "top_beams": n_best if predictor.run.task.searches else None,
         "max_length": max_length,
         "sample": sample or any(c is not None for c in (temperature, top_k, top_p)) or None,
         "temperature": temperature,
@@ -221,7 +222,8 @@ def predict(
             with shown.aside():
                 write_out(file, text, durable=target is not None)
                 if looking:
-                    _show_look(predictor, some[0][0].text, manner, decode)
+                    ((line, answer),) = some
+                    _show_look(predictor, line.text, manner, decode, answer)
             done += len(some)
             if not manner.split:
                 shown.at(done)
@@ -247,11 +249,14 @@ def _total(
     return (lambda: sum(map(passages.count, texts))) if texts else None
 
 
-def _show_look(predictor: Predictor, text: str, manner: Manner, decode: DecodeSettings) -> None:
+def _show_look(
+    predictor: Predictor, text: str, manner: Manner, decode: DecodeSettings, answer: Prediction
+) -> None:
+    """The map of the answer that was printed: it is replayed, and nothing is searched for again."""
+    from regard.answer.look import traces
     from regard.show.heatmap import alignment
-    from regard.traces.trace import traces
 
-    for seen in traces(predictor, text, decode, to=manner.to, split=manner.split):
+    for seen in traces(predictor, text, decode, to=manner.to, split=manner.split, answer=answer):
         print()
         output.show(alignment(seen))
     print()
@@ -283,14 +288,14 @@ def _note(message: str) -> None:
 
 def _check_name(name: str, predictor: Predictor) -> None:
     """`regard translate` of a tagger is a slip; say which name is meant."""
-    from regard.answer.predictor import VERB_OF
     from regard.errors import UsageError
+    from regard.tasks import TASKS
 
     task, _ = NAMES[name]
     if task and task != predictor.task:
         right = next(known for known, (meant, _) in NAMES.items() if meant == predictor.task)
         raise UsageError(
-            f"this model was trained to {VERB_OF[predictor.task]}, not to {VERB_OF[task]}",
+            f"this model was trained to {predictor.run.task.verb}, not to {TASKS[task].verb}",
             where=str(predictor.run.folder),
             remedy=f"regard {right} {predictor.run.folder}",
         )

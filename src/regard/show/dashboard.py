@@ -19,7 +19,7 @@ from regard.show import heatmap
 from regard.show.curve import curve, thinned
 from regard.show.label import isolated, one_line, shortened
 from regard.show.moment import Moment, told
-from regard.tasks import Sight
+from regard.traces.trace import Trace
 
 CURVE_WIDTH, CURVE_HEIGHT = 40, 4
 EVALUATIONS = 5  # shown at a time
@@ -44,10 +44,10 @@ class Dashboard:
         yield top
         left = console.height - _lines(console, options, top)
         numbers = [part for part in (loss_curve(self.moment), scores(self.moment)) if part]
-        if self.moment.sight is None:
+        if self.moment.trace is None:
             yield Group(*_fitting(numbers, left, console, options))
             return
-        drawn = _map(self.moment.sight, console, options, left)
+        drawn = _map(self.moment.trace, console, options, left)
         beside = options.max_width - GAP - Measurement.get(console, options, drawn).maximum
         if all(Measurement.get(console, options, one).maximum <= beside for one in numbers):
             yield _side_by_side(Group(*_fitting(numbers, left, console, options)), drawn)
@@ -71,7 +71,7 @@ class Dashboard:
         yield bar
         if report is not None:
             yield Text(shortened(told(report), width), style="dim")
-        if moment.sight is not None:
+        if moment.trace is not None:
             yield Text()
             yield watched(moment, width)
         yield Text()
@@ -120,8 +120,8 @@ def scores(moment: Moment) -> RenderableType | None:
 
 def watched(moment: Moment, width: int) -> RenderableType:
     """The sentence, what the model answers now, and what is expected."""
-    assert moment.sight is not None
-    answer = moment.sight.prediction.text
+    assert moment.trace is not None
+    answer = moment.trace.answer.text
     is_right = answer == moment.right
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
@@ -137,19 +137,19 @@ def watched(moment: Moment, width: int) -> RenderableType:
     return table
 
 
-def _map(sight: Sight, console: Console, options: ConsoleOptions, left: int) -> RenderableType:
+def _map(trace: Trace, console: Console, options: ConsoleOptions, left: int) -> RenderableType:
     """The whole map if it fits the lines that are left, or as many rows as do."""
-    if not sight.sites:
+    if not trace.sites:
         return Text("this model has no attention to look at", style="dim")
-    rows = len(sight.site().weights[0])
-    whole = heatmap.sight(sight, title=TITLE, top=1.0, wrap=False)
+    rows = len(trace.site().weights[0])
+    whole = heatmap.site_map(trace, title=TITLE, top=1.0, wrap=False)
     over = _lines(console, options, whole) - left
     if over <= 0:
         return whole
     fitting = rows - over - 1  # one more line says what was left out
     if fitting < FEWEST_ROWS:
         return Text("a taller window shows where it looks", style="dim")
-    return heatmap.sight(sight, title=TITLE, top=1.0, wrap=False, most_rows=fitting)
+    return heatmap.site_map(trace, title=TITLE, top=1.0, wrap=False, most_rows=fitting)
 
 
 def _fitting(

@@ -111,8 +111,10 @@ def drawing(
     chosen = trace.site(site)
     down, across, weights = shown(trace, chosen, words)
     one = weights.mean(0) if head is None else weights[chosen.checked(head)]
-    rows, columns, sides = down, across, [AXES[s] for s in (chosen.queries, chosen.keys)]
-    if chosen.queries == "one":  # one query would be a single row below a tower of labels
+    rows, columns, sides = down, across, [AXES.get(s, s) for s in (chosen.queries, chosen.keys)]
+    if (
+        len(trace.axes[chosen.queries]) == 1
+    ):  # one query would be a single row below a tower of labels
         one, rows, columns, sides = one.T, columns, rows, sides[::-1]
     which = f"mean of {chosen.heads} heads" if head is None else f"head {head}"
     where = f"{chosen.path}, {which}" if chosen.heads > 1 else chosen.path

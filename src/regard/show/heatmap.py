@@ -1,7 +1,7 @@
 """Weights as a picture in the terminal: one square a weight, with every label beside or above its squares.
 
 heat_map(weights, rows, columns)    any matrix with names
-sight(look(task, model, text, ...)) where a model looked
+site_map(trace)                     where a model looked, at one of its attentions
 alignment(trace)                    the same between words, for a reader rather than a researcher
 """
 
@@ -24,15 +24,17 @@ from regard.show.frame import Frame
 from regard.show.label import in_ascii, one_line, padded, piece_names, shortened
 
 if TYPE_CHECKING:
-    from regard.tasks.look import Sight
     from regard.traces.trace import Trace
 
 LEGEND = 20  # cells from the least weight to the most
 TOPS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 AXES = {
     "source": "source",
-    "items": "source",
+    "places": "source",
     "target": "answer",
+    "inputs": "output so far",
+    "label": "answer",
+    "items": "source",  # as version 0.1 called them: items, said, one
     "said": "output so far",
     "one": "answer",
 }
@@ -152,8 +154,8 @@ def heat_map(
     )
 
 
-def sight(
-    sight: Sight,
+def site_map(
+    trace: Trace,
     site: str | None = None,
     head: int | None = None,
     *,
@@ -164,7 +166,7 @@ def sight(
     most_rows: int | None = None,
 ) -> RenderableType:
     """Where a model looked, at one site: the mean over its heads, or one of them."""
-    chosen = sight.site(site)
+    chosen = trace.site(site)
     count = len(chosen.weights)
     if head is not None and not 0 <= head < count:
         remedy = (
@@ -175,14 +177,18 @@ def sight(
     which = f"mean of {count} heads" if head is None else f"head {head} (of 0 to {count - 1})"
     where = f"{chosen.path}, {which}" if count > 1 else chosen.path
     down, across = chosen.queries, chosen.keys
-    if down == "one":  # one query would be a single row below a tower of labels
+    if len(trace.axes[down]) == 1:  # one query would be a single row below a tower of labels
         weights, down, across = weights.T, across, down
-    both = f"{AXES[down]} down and across"
-    axes = both if down == across else f"{AXES[down]} down, {AXES[across]} across"
+    both = f"{AXES.get(down, down)} down and across"
+    axes = (
+        both
+        if down == across
+        else f"{AXES.get(down, down)} down, {AXES.get(across, across)} across"
+    )
     return heat_map(
         weights,
-        piece_names(sight.axes[down]),
-        piece_names(sight.axes[across]),
+        piece_names(trace.axes[down].pieces),
+        piece_names(trace.axes[across].pieces),
         f"{where}: {axes}" if title is None else title,
         numbers,
         top=top,
@@ -195,7 +201,7 @@ def alignment(trace: Trace, numbers: bool = False) -> RenderableType:
     """Which word of the source each word of an answer comes from, as far as attention tells."""
     site, weights = trace.site(), trace.alignment()
     down, across = site.queries, site.keys
-    if down == "one":
+    if len(trace.axes[down]) == 1:
         weights, down, across = weights.T, across, down
     rows, columns = (
         tuple(one_line(word) for word in trace.axes[side].words) for side in (down, across)

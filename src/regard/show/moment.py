@@ -9,7 +9,7 @@ from typing import Any, final
 
 from regard.evaluate import Metric
 from regard.run.folder import Run
-from regard.tasks import Sight
+from regard.traces.trace import Trace
 from regard.training.events import Evaluated, Stepped
 
 
@@ -27,7 +27,7 @@ class Moment:
     report: Stepped | None = None
     losses: list[float] = field(default_factory=list)
     evaluations: list[Evaluated] = field(default_factory=list)
-    sight: Sight | None = None
+    trace: Trace | None = None
 
     @property
     def best(self) -> Evaluated | None:

@@ -17,13 +17,14 @@ from typing import Any, final
 
 import numpy as np
 
+from regard.answer.look import trace
 from regard.answer.predictor import Predictor
 from regard.errors import UsageError
 from regard.show.page import Theme, View, framed, page
 from regard.tasks import Prediction
+from regard.tasks.axis import Axis, Tokens
 from regard.traces.site import Kind, TracedSite
-from regard.traces.trace import Trace, trace
-from regard.traces.words import Axis
+from regard.traces.trace import Trace
 
 Layers = Sequence[Any]  # one array or tensor a layer, (1, heads, query, key)
 
@@ -188,7 +189,7 @@ class _Given:
         if second is not None and 0 < second < len(names):
             own = names[second]  # where the second sentence begins
             names[second] = f"▁┃{own[1:]}" if own.startswith("▁") else f"┃{own}"
-        return Axis.whole(names)
+        return Tokens.whole(names)
 
     def _sites(
         self, given: Layers, kind: Kind, sides: tuple[str, str], axes: dict[str, Axis]

@@ -24,7 +24,7 @@ from regard.show.facts import facts_of
 from regard.show.label import one_line
 from regard.show.moment import Moment, judged, recall, told
 from regard.show.report import data_report
-from regard.tasks import Sight
+from regard.traces.trace import Trace
 from regard.training.events import Evaluated, Listener, Outcome, Stepped
 
 MOVE = 0.5  # seconds between two pictures: drawing one takes some of the time that training wants
@@ -131,16 +131,16 @@ class TrainingProgress(Listener):
             mark = " (best so far)" if report.is_best else ""
             self._say(f"step {report.step:,} held out: {judged(report)}{mark}")
 
-    def sampled(self, step: int, sights: list[Sight]) -> None:
+    def sampled(self, step: int, traces: list[Trace]) -> None:
         """The watched sentence, answered anew."""
-        if not self.watch_sample or not sights:
+        if not self.watch_sample or not traces:
             return
         assert self.moment is not None
-        self.moment.sight = sights[0]
+        self.moment.trace = traces[0]
         if self._moves:
             self._redraw()
         else:
-            self._say(f"step {step:,} answers: {one_line(sights[0].prediction.text)}")
+            self._say(f"step {step:,} answers: {one_line(traces[0].answer.text)}")
 
     def finished(self, outcome: Outcome) -> None:
         """How it ended, and the best it found."""
@@ -148,9 +148,9 @@ class TrainingProgress(Listener):
         if self._moves:
             self._redraw()
         self.close()
-        sight = self.moment.sight
-        if not self._moves and sight is not None and sight.sites:
-            self.console.print(heatmap.sight(sight, top=1.0))
+        seen = self.moment.trace
+        if not self._moves and seen is not None and seen.sites:
+            self.console.print(heatmap.site_map(seen, top=1.0))
         best = next((e for e in self.moment.evaluations if e.step == outcome.best_step), None)
         gap = "\n" if self._moves else " "  # a terminal may be too narrow for one line
         found = f"; best at step {best.step:,}:{gap}{judged(best)}" if best is not None else ""
@@ -206,11 +206,11 @@ class JsonProgress(Listener):
         """As metrics.jsonl has it."""
         self._tell(report.as_dict())
 
-    def sampled(self, step: int, sights: list[Sight]) -> None:
+    def sampled(self, step: int, traces: list[Trace]) -> None:
         """Questions and answers; their attention is in samples.jsonl."""
         samples = [
-            {"question": question, "answer": sight.prediction.text, "expected": right}
-            for (question, right), sight in zip(self._probes, sights, strict=False)
+            {"question": question, "answer": seen.answer.text, "expected": right}
+            for (question, right), seen in zip(self._probes, traces, strict=False)
         ]
         self._tell({"kind": "sample", "step": step, "samples": samples})
 

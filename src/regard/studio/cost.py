@@ -14,13 +14,12 @@ if TYPE_CHECKING:
 
 def check_cost(predictor: Predictor, text: str, settings: DecodeSettings, limits: Limits) -> None:
     """Refuse, with the limit and the value, what would take too long or too much memory (S3)."""
-    from regard.answer.capacity import count
-
-    symbols = count(predictor.run.task, text)
+    task = predictor.run.task
+    symbols = task.count(text)
     _within("text", "symbols", symbols, limits.symbols)
-    written = settings.max_length if predictor.task in ("translate", "language") else symbols + 1
+    written = settings.max_length if task.named else symbols + 1
     _within("beam", "symbols x beam", (symbols + written) * settings.beam, limits.steps)
-    longest = symbols + written if predictor.task == "language" else max(symbols, written)
+    longest = symbols + written if task.sides == "target" else max(symbols, written)
     _within("text", "attention weights", heads_of(predictor) * longest**2, limits.cells)
     predictor.fitting([text])
 

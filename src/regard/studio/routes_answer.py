@@ -161,7 +161,7 @@ class _Work:
 
     def answered(self, text: str, to: str | None = None) -> dict[str, Any]:
         """The trace of one text, kept, as the page hears of it; the thread of the model does this."""
-        from regard.traces.trace import trace
+        from regard.answer.look import trace
 
         predictor, asked = self.predictor, self.asked
         check_goal(predictor, text)

@@ -63,7 +63,7 @@ def weights(
         return _raw(picture.as_floats(head_of(found.scores, head)))
     table = head_of(found.weights, head)
     if words:
-        from regard.traces.words import merge
+        from regard.tasks.axis import merge
 
         table = merge(table[None], trace.axes[found.queries], trace.axes[found.keys])[0]
     return _raw(picture.as_floats(table))

@@ -15,14 +15,9 @@ WORDS = 32  # names that are no symbol of their own, and must be cut into some
 
 def symbols_of(predictor: Predictor, prefix: Sequence[int | str]) -> list[int | str]:
     """Names of symbols as their ids; what has no such name is left for the library to understand."""
-    from regard.tasks import Language, Translate
-    from regard.traces.search import names_of
-
-    match predictor.run.task:
-        case Translate(target=codec) | Language(codec=codec):
-            known = names_of(codec)
-        case _:
-            return list(prefix)
+    known = predictor.run.task.named
+    if not known:
+        return list(prefix)
     found = [known.get(one, one) if isinstance(one, str) else one for one in prefix]
     others = sum(isinstance(one, str) for one in found)
     if others > WORDS:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from regard.tasks.choose import TASKS
     from regard.tasks.classify import Classify
     from regard.tasks.language import Language
-    from regard.tasks.look import Sight, Site, look
     from regard.tasks.point import Point
     from regard.tasks.tag import Tag
     from regard.tasks.task import Prediction, Task
@@ -27,12 +26,9 @@ __all__ = [
     "Language",
     "Point",
     "Prediction",
-    "Sight",
-    "Site",
     "Tag",
     "Task",
     "Translate",
-    "look",
 ]
 
 _HOME_OF = {
@@ -40,9 +36,6 @@ _HOME_OF = {
     "TASKS": "choose",
     "Batch": "batch",
     "Prediction": "task",
-    "Sight": "look",
-    "Site": "look",
-    "look": "look",
 }
 
 

@@ -8,14 +8,18 @@ from typing import final
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
+from regard.attention.site import LABEL
 from regard.data.example import Example, Labelled
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, accuracy, macro_f1
-from regard.models import Model
+from regard.models import SOURCE, Model
+from regard.tasks.axis import Axis, Tokens, typed
 from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
 from regard.tasks.labelling import Labelling, known
-from regard.tasks.task import Examples, Prediction, Progress, Row, label_id, only
+from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, label_id, only
 from regard.text import BEGIN, PAD, Codec, Labels, TextSettings
 
 
@@ -25,6 +29,9 @@ class Classify(Labelling):
     """Text in, one label out. A begin symbol stands in front, for a reader that looks at the first place."""
 
     name = "classify"
+    verb = "classify"
+    method = "classify"
+    reads_nothing = True
 
     @classmethod
     def learn(
@@ -81,6 +88,23 @@ class Classify(Labelling):
         return Prediction(
             names[0], ranked[0][1], (names[0],), (int(ids[0]),), (ranked[0][1],), "end", ranked
         )
+
+    def encode(self, text: str) -> np.ndarray:
+        """The begin symbol, then pieces."""
+        return np.array([BEGIN, *self.source.encode(text)], np.int32)
+
+    def forced(self, text: str, answer: Prediction) -> Forced:
+        """The pieces with their words, and the one label."""
+        axes: dict[str, Axis] = {
+            SOURCE: typed(self.source, text, before=(BEGIN,)),
+            LABEL: Tokens.whole((answer.text,)),
+        }
+        row = {"source": self.encode(text), "target": np.zeros(1, np.int32)}
+        return Forced(row, axes, list(answer.ids))
+
+    def of_steps(self, text: str, logits: Tensor) -> Float[Tensor, "step choice"]:  # noqa: ARG002
+        """The one step."""
+        return logits[:1]
 
     def question(self, example: Example) -> str:
         """The text."""

@@ -24,6 +24,7 @@ class Labelling(Task, ABC):
     source: Codec
     labels: Labels
     sides = "source"
+    searches = False
 
     def to_dict(self) -> dict[str, str]:
         """Pieces and labels."""
@@ -33,6 +34,10 @@ class Labelling(Task, ABC):
     def from_dict(cls, documents: Mapping[str, str]) -> Labelling:
         """Pieces and labels."""
         return cls(Codec.from_json(documents["source"]), Labels.from_json(documents["labels"]))
+
+    def symbol(self, number: int) -> str:
+        """A label."""
+        return self.labels.decode(number)
 
     @property
     def sizes(self) -> Sizes:

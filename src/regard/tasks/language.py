@@ -9,13 +9,15 @@ from typing import final
 import numpy as np
 import torch
 
+from regard.attention.site import INPUTS, TARGET
 from regard.data.example import Example, Line
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, exact_match
 from regard.models import Model, Sizes
+from regard.tasks.axis import Axis, axis_of
 from regard.tasks.batch import IGNORE, Batch, padded, shifted
-from regard.tasks.generate import generate
-from regard.tasks.task import Examples, Prediction, Progress, Row, Task, only
+from regard.tasks.search import generate, given_of, names_of
+from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
 from regard.text import BEGIN, END, Codec, TextSettings
 
 
@@ -26,6 +28,9 @@ class Language(Task):
 
     codec: Codec
     name = "language"
+    verb = "continue text"
+    method = "complete"
+    reads_nothing = True
     sides = "target"
 
     @classmethod
@@ -90,6 +95,40 @@ class Language(Task):
             advance=advance,
             prefixes=prompts,
         )
+
+    def encode(self, text: str) -> np.ndarray:  # noqa: ARG002
+        """There is no source."""
+        return np.empty(0, np.int32)
+
+    def count(self, text: str) -> int:
+        """The text is read as if it had been said."""
+        return len(self.codec.encode(text))
+
+    def prompt(self, text: str) -> list[int]:
+        """The text itself."""
+        return self.codec.encode(text)
+
+    def forced(self, text: str, answer: Prediction) -> Forced:  # noqa: ARG002
+        """The symbols of the answer: encoding its text again might cut it elsewhere."""
+        ended = () if answer.finish == "length" else (END,)
+        ids = [*answer.ids, *ended]
+        target = axis_of(self.codec, ids)
+        axes: dict[str, Axis] = {TARGET: target, INPUTS: target.later(self.codec.piece(BEGIN))}
+        row = {"source": np.empty(0, np.int32), "target": np.array(ids, np.int32)}
+        return Forced(row, axes, ids)
+
+    def symbol(self, number: int) -> str:
+        """A piece of the vocabulary."""
+        return self.codec.piece(number)
+
+    @property
+    def named(self) -> Mapping[str, int]:
+        """The pieces of the vocabulary."""
+        return names_of(self.codec)
+
+    def given(self, prefix: Sequence[int | str], places: int) -> list[int]:  # noqa: ARG002
+        """Pieces of the vocabulary."""
+        return given_of(self.codec, prefix)
 
     def write(self, ids: Sequence[int]) -> tuple[str, tuple[str, ...]]:
         """Ids as text, and the name of each."""

@@ -9,14 +9,16 @@ from typing import final
 import numpy as np
 from torch import Tensor
 
+from regard.attention.site import INPUTS, PLACES, TARGET
 from regard.data.example import Example, Pointed
 from regard.decode import DecodeSettings
-from regard.errors import DataError, ModelFileError
+from regard.errors import DataError, ModelFileError, UsageError
 from regard.evaluate import Metric, exact_match, word_error
-from regard.models import Model, Sizes
+from regard.models import SOURCE, Model, Sizes
+from regard.tasks.axis import Axis, Items, Tokens
 from regard.tasks.batch import IGNORE, Batch, framed, lengths_of, padded, shifted
-from regard.tasks.generate import EMPTY, generate
-from regard.tasks.task import Examples, Prediction, Progress, Row, Task, only
+from regard.tasks.search import EMPTY, generate
+from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
 from regard.text import TextSettings
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -33,6 +35,9 @@ class Point(Task):
 
     features: int = 1
     name = "point"
+    verb = "point"
+    method = "point"
+    end = STOP
 
     @classmethod
     def learn(
@@ -125,6 +130,56 @@ class Point(Task):
             found[number] = answer
         return found
 
+    def encode(self, text: str) -> np.ndarray:
+        """The items."""
+        return self._frames(items_of(text))
+
+    def forced(self, text: str, answer: Prediction) -> Forced:
+        """Items, the places that can be pointed at, and what each step pointed at and had read."""
+        items = items_of(text)
+        names = tuple(",".join(f"{number:g}" for number in item) for item in items)
+        points = tuple(map(tuple, items))
+        ended = () if answer.finish == "length" else (STOP,)
+        ids = [*(int(name) + 1 for name in answer.symbols), *ended]
+        target = Tokens.whole(map(self.symbol, ids))
+        axes: dict[str, Axis] = {
+            SOURCE: Items(names, points),
+            PLACES: Items(("stop", *names), ((), *points)),
+            TARGET: target,
+            INPUTS: target.later("start"),
+        }
+        return Forced({"source": self._frames(items), "target": np.array(ids, np.int32)}, axes, ids)
+
+    def symbol(self, number: int) -> str:
+        """`stop`, or the position of an item, counted from 0."""
+        return "stop" if number == STOP else str(number - 1)
+
+    def given(self, prefix: Sequence[int | str], places: int) -> list[int]:
+        """Places to point at first: by number, or an item by its position, or `stop`."""
+        ids = [_place(symbol) for symbol in prefix]
+        for symbol, number in zip(prefix, ids, strict=True):
+            if not 0 <= number <= places:
+                raise UsageError(
+                    f"no symbol {symbol!r} to begin with",
+                    where="prefix",
+                    remedy=f"give the positions of items, 0 to {places - 1}, or stop",
+                )
+        if STOP in ids[:-1]:
+            raise UsageError(
+                "nothing can follow the end symbol",
+                where="prefix",
+                remedy="leave out what stands behind it",
+            )
+        if len(set(ids)) < len(ids):
+            raise UsageError(
+                "no place is pointed at twice", where="prefix", remedy="give each place once"
+            )
+        return ids
+
+    def write(self, places: Sequence[int]) -> tuple[str, tuple[str, ...]]:
+        """Places as positions counted from 0."""
+        return write(places)
+
     def question(self, example: Example) -> str:
         """The items as text, to the last digit."""
         assert isinstance(example, Pointed)
@@ -138,6 +193,12 @@ class Point(Task):
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """Whole answers right, and how far the others are off."""
         return [exact_match(predicted, answers), word_error(predicted, answers)]
+
+
+def _place(symbol: int | str) -> int:
+    if isinstance(symbol, int):
+        return symbol
+    return STOP if symbol == "stop" else int(symbol) + 1 if symbol.isdecimal() else -1
 
 
 def write(places: Sequence[int]) -> tuple[str, tuple[str, ...]]:

@@ -9,14 +9,18 @@ from typing import final
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
+from regard.attention.site import TARGET
 from regard.data.example import Example, Tagged
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, exact_match, span_f1, token_accuracy
-from regard.models import Model
+from regard.models import SOURCE, Model
+from regard.tasks.axis import Axis, Tokens
 from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
 from regard.tasks.labelling import Labelling, known
-from regard.tasks.task import Examples, Prediction, Progress, Row, label_id, only
+from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, label_id, only
 from regard.text import PAD, Codec, Labels, TextSettings
 
 _WORDS = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
@@ -28,6 +32,8 @@ class Tag(Labelling):
     """Words are cut into pieces; a word's label is read at its first piece."""
 
     name = "tag"
+    verb = "tag words"
+    method = "tag"
 
     @classmethod
     def learn(
@@ -88,6 +94,28 @@ class Tag(Labelling):
         tags = tuple(self.labels.decode(number) for number in ids.tolist())
         values = tuple(best.tolist())
         return Prediction(" ".join(tags), sum(values), tags, tuple(ids.tolist()), values)
+
+    def encode(self, text: str) -> np.ndarray:
+        """The pieces of its words."""
+        return self.pieces(words_of(text))[0]
+
+    def forced(self, text: str, answer: Prediction) -> Forced:
+        """The pieces with their words, and the tags."""
+        words = words_of(text)
+        pieces, starts = self.pieces(words)
+        owners = np.searchsorted(starts, np.arange(len(pieces)), side="right") - 1
+        names = tuple(self.source.piece(int(number)) for number in pieces)
+        axes: dict[str, Axis] = {
+            SOURCE: Tokens(names, tuple(owners.tolist()), tuple(words)),
+            TARGET: Tokens.whole(answer.symbols),
+        }
+        row = {"source": pieces, "target": np.zeros(len(pieces), np.int32)}
+        return Forced(row, axes, list(answer.ids))
+
+    def of_steps(self, text: str, logits: Tensor) -> Float[Tensor, "step choice"]:
+        """Those of each word's first piece."""
+        _, starts = self.pieces(words_of(text))
+        return logits[0, torch.from_numpy(starts).to(logits.device)]
 
     def question(self, example: Example) -> str:
         """The words, a space between them; a tab, where spaces would not give these words again."""

@@ -17,13 +17,14 @@ from regard.attention import Room
 from regard.data.columns import Ragged
 from regard.data.example import Example
 from regard.decode import DecodeSettings
-from regard.errors import DataError
+from regard.errors import DataError, UsageError
 from regard.evaluate import Metric
 from regard.layers.stack import is_sharded
 from regard.models import Model, Sizes, TokenDecoder
+from regard.tasks.axis import Axis
 from regard.tasks.batch import IGNORE, Batch
 from regard.tasks.loss import disagreement, summed_loss, summed_loss_of
-from regard.text import Labels, TextSettings
+from regard.text import END, Labels, TextSettings
 
 if TYPE_CHECKING:
     from regard.tasks.objective import Term
@@ -48,6 +49,9 @@ class Prediction:
     log_probabilities: tuple[float, ...] = ()
     finish: str = "end"
     alternatives: tuple[tuple[str, float], ...] = ()
+    parts: tuple[
+        Prediction, ...
+    ] = ()  # of running text, the answer to each sentence that was asked
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, where numbers that are not finite become null."""
@@ -61,6 +65,16 @@ class Prediction:
         }
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Forced:
+    """What makes a model say an answer once more: the row to read, and what stands along its axes."""
+
+    row: dict[str, np.ndarray]
+    axes: dict[str, Axis]
+    ids: list[int]  # what the steps said, the end included
+
+
 class Task(ABC):
     """One kind of learning. It holds the vocabularies, and so is the only place where text becomes ids.
 
@@ -72,6 +86,11 @@ class Task(ABC):
     sides: ClassVar[Literal["both", "source", "target"]] = "both"  # which have lengths of their own
     features: int = 0
     packs: ClassVar[bool] = False  # whether rows may lie end to end
+    verb: ClassVar[str]  # what a model of it was trained to do
+    method: ClassVar[str]  # how that is called in Python
+    searches: ClassVar[bool] = True  # whether an answer is searched for symbol by symbol
+    reads_nothing: ClassVar[bool] = False  # whether an empty text is a question, too
+    end: ClassVar[int] = END  # the symbol that ends an answer
 
     @classmethod
     @abstractmethod
@@ -154,6 +173,50 @@ class Task(ABC):
         advance: Progress | None = None,
     ) -> list[Prediction]:
         """One prediction for each input, in order; `advance` hears how many are done."""
+
+    @abstractmethod
+    def encode(self, text: str) -> np.ndarray:
+        """A question as the model reads it."""
+
+    def count(self, text: str) -> int:
+        """How many symbols the model reads of a question."""
+        return len(self.encode(text))
+
+    def prompt(self, text: str) -> list[int]:  # noqa: ARG002
+        """The symbols of an answer that its question gives; only a text that is continued gives some."""
+        return []
+
+    def write(self, ids: Sequence[int]) -> tuple[str, tuple[str, ...]]:
+        """What a search found, as text, and the name of each symbol."""
+        names = tuple(map(self.symbol, ids))
+        return " ".join(names), names
+
+    @abstractmethod
+    def forced(self, text: str, answer: Prediction) -> Forced:
+        """What makes the model give this answer to this question once more, under `watch`."""
+
+    @abstractmethod
+    def symbol(self, number: int) -> str:
+        """The name of what a step can say."""
+
+    @property
+    def named(self) -> Mapping[str, int]:
+        """Every symbol by its name; none where symbols have no names of their own."""
+        return {}
+
+    def given(self, prefix: Sequence[int | str], places: int) -> list[int]:  # noqa: ARG002
+        """The first symbols of an answer as ids, checked; each is an id, the name of a symbol, or a word."""
+        if prefix:
+            raise UsageError(
+                f"the {self.name} task says nothing step by step",
+                where="prefix",
+                remedy="leave the prefix out",
+            )
+        return []
+
+    def of_steps(self, text: str, logits: Tensor) -> Float[Tensor, "step choice"]:  # noqa: ARG002
+        """The logits that each step was said from."""
+        return logits[0]
 
     @abstractmethod
     def question(self, example: Example) -> str:

@@ -10,14 +10,16 @@ from typing import final
 import numpy as np
 
 from regard.attention import Packing, Room
+from regard.attention.site import INPUTS, TARGET
 from regard.data.columns import Ragged
 from regard.data.example import Example, Pair
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, bleu, chrf, exact_match
-from regard.models import Model, Sizes
+from regard.models import SOURCE, Model, Sizes
+from regard.tasks.axis import Axis, axis_of, typed
 from regard.tasks.batch import IGNORE, Batch, filled, lengths_of, padded, shifted
-from regard.tasks.generate import EMPTY, generate
-from regard.tasks.task import Examples, Joined, Prediction, Progress, Row, Task, only
+from regard.tasks.search import EMPTY, generate, given_of, names_of
+from regard.tasks.task import Examples, Forced, Joined, Prediction, Progress, Row, Task, only
 from regard.text import BEGIN, END, PAD, Codec, TextSettings
 
 
@@ -30,6 +32,8 @@ class Translate(Task):
     target: Codec
     name = "translate"
     packs = True
+    verb = "translate"
+    method = "translate"
 
     @classmethod
     def learn(
@@ -129,6 +133,41 @@ class Translate(Task):
         for number, answer in zip(asked, answers, strict=True):
             found[number] = answer
         return found
+
+    def encode(self, text: str) -> np.ndarray:
+        """Pieces and the end symbol; nothing for a text that says nothing."""
+        ids = [*self.source.encode(text), END] if text.strip() else []
+        return np.array(ids, np.int32)
+
+    def count(self, text: str) -> int:
+        """The end symbol counts, even behind nothing."""
+        return len(self.source.encode(text)) + 1
+
+    def forced(self, text: str, answer: Prediction) -> Forced:
+        """Source, what each step said, and what it had read before."""
+        ended = () if answer.finish == "length" else (END,)
+        ids = [*answer.ids, *ended]
+        target = axis_of(self.target, ids)
+        source = np.array([*self.source.encode(text), END], np.int32)
+        axes: dict[str, Axis] = {
+            SOURCE: typed(self.source, text, after=(END,)),
+            TARGET: target,
+            INPUTS: target.later(self.target.piece(BEGIN)),
+        }
+        return Forced({"source": source, "target": np.array(ids, np.int32)}, axes, ids)
+
+    def symbol(self, number: int) -> str:
+        """A piece of the target's vocabulary."""
+        return self.target.piece(number)
+
+    @property
+    def named(self) -> Mapping[str, int]:
+        """The pieces of the target's vocabulary."""
+        return names_of(self.target)
+
+    def given(self, prefix: Sequence[int | str], places: int) -> list[int]:  # noqa: ARG002
+        """Pieces of the target's vocabulary."""
+        return given_of(self.target, prefix)
 
     def write(self, ids: Sequence[int]) -> tuple[str, tuple[str, ...]]:
         """Ids as text, and the name of each."""

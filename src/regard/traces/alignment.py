@@ -15,8 +15,8 @@ import numpy as np
 
 from regard.box.card import Look
 from regard.errors import UsageError
+from regard.tasks.axis import Axis
 from regard.traces.trace import Trace
-from regard.traces.words import Axis
 
 # Full of words that every language leaves as they are.
 SENTENCES = (

@@ -17,14 +17,14 @@ from pydantic import TypeAdapter, ValidationError
 from regard import strict_json
 from regard.errors import ModelFileError
 from regard.tasks import Prediction
+from regard.tasks.axis import AnyAxis
 from regard.traces.site import Combine, Kind, TracedSite
 from regard.traces.step import Node, TracedStep
-from regard.traces.words import Axis
 
 if TYPE_CHECKING:
     from regard.traces.trace import Trace
 
-VERSION = 1
+VERSION = 2  # version 1 had axes of tokens alone, and said so by no kind
 MOST_BYTES = 1 << 26
 _MAY_BE_INFINITE = ("score", "total", "log_probability")
 
@@ -152,7 +152,7 @@ class Document:
     question: str
     answer: Answer
     steps: tuple[TracedStep, ...]
-    axes: dict[str, Axis]
+    axes: dict[str, AnyAxis]
     sites: tuple[SiteHead, ...]
     tree: tuple[tuple[Node, ...], ...] | None
 
@@ -171,11 +171,11 @@ def describe(trace: Trace) -> dict[str, Any]:
         trace.question,
         Answer.of(trace.answer),
         trace.steps,
-        dict(trace.axes),
+        dict(trace.axes),  # type: ignore[arg-type]
         heads,
         trace.tree,
     )
-    return _plain(dataclasses.asdict(document))
+    return _written(document)
 
 
 def parse(raw: bytes, where: str) -> Document:
@@ -183,10 +183,11 @@ def parse(raw: bytes, where: str) -> Document:
     parsed = strict_json.loads(raw, max_bytes=MOST_BYTES, where=f"{where}, header")
     if not isinstance(parsed, dict) or parsed.get("format") != "regard-trace":
         refuse("this is no trace: its header is of something else", where)
+    parsed = _upgraded(parsed)
     if parsed.get("version") != VERSION:
         version = str(parsed.get("version"))[:20]
         raise ModelFileError(
-            f"this trace has format version {version}, and version {VERSION} is read here",
+            f"this trace has format version {version}, and versions 1 and {VERSION} are read here",
             where=where,
             remedy="use the regard that wrote it, or trace again",
         )
@@ -195,10 +196,31 @@ def parse(raw: bytes, where: str) -> Document:
     except ValidationError as fault:
         path = ".".join(map(str, fault.errors()[0]["loc"]))
         refuse(f"the header of this trace is wrong at {path[:80]}", where)
-    if _plain(dataclasses.asdict(document)) != parsed:
+    if _written(document) != parsed:
         refuse("the header of this trace has settings that are not known here", where)
     _check(document, where)
     return document
+
+
+def _written(document: Document) -> dict[str, Any]:
+    """The document as JSON; every axis has the names of its places, whatever its kind."""
+    tree = dataclasses.asdict(document)
+    for name, axis in document.axes.items():
+        places = {"pieces": axis.pieces, "word_ids": axis.word_ids, "words": axis.words}
+        tree["axes"][name] |= places
+    return _plain(tree)
+
+
+def _upgraded(parsed: dict[str, Any]) -> dict[str, Any]:
+    """A header of version 1 as version 2 writes it."""
+    axes = parsed.get("axes")
+    if parsed.get("version") != 1 or not isinstance(axes, dict):
+        return parsed
+    tokens = {
+        name: {**axis, "kind": "tokens"} if isinstance(axis, dict) else axis
+        for name, axis in axes.items()
+    }
+    return {**parsed, "version": VERSION, "axes": tokens}
 
 
 def _check(document: Document, where: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal, final, get_args
 
 import numpy as np
@@ -11,10 +12,12 @@ from jaxtyping import Float
 
 from regard.attention import NORMALISERS, SCORES, Additive, Aligned, make_normaliser, make_score
 from regard.attention.score import DotScore
+from regard.attention.site import INPUTS, Site
 from regard.attention.watch import Seen
 from regard.errors import UsageError
+from regard.tasks.axis import Axis
 
-Kind = Literal["encoder-self", "decoder-self", "cross", "rnn", "pointer", "pool"]
+Kind = Literal["encoder-self", "decoder-self", "cross", "rnn", "pointer", "pool", "choice"]
 Combine = Literal["product", "additive"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -50,6 +53,11 @@ class TracedSite:
         return f"TracedSite({self.path}, {self.queries} looks at {self.keys}, {shape})"
 
     @property
+    def faces_source(self) -> bool:
+        """Whether an answer reads a source here, and not a sequence itself."""
+        return self.queries != self.keys
+
+    @property
     def heads(self) -> int:
         """How many heads look here."""
         return len(self.weights)
@@ -81,6 +89,19 @@ class TracedSite:
         assert self.neuron_weight is not None
         return np.tanh(asked + keys) * self.neuron_weight[head]
 
+    def of_keys(self, axis: str, keys: slice) -> TracedSite:
+        """The part of it whose keys lie on one axis, where several sources share a softmax."""
+        return replace(
+            self,
+            path=f"{self.path}[{axis}]",
+            keys=axis,
+            weights=self.weights[:, :, keys],
+            scores=self.scores[:, :, keys],
+            key=self.key[:, keys],
+            value=self.value[:, keys],
+            bias=None if self.bias is None else self.bias[:, :, keys],
+        )
+
     def arrays(self) -> dict[str, np.ndarray]:
         """All numbers by name."""
         names = ("weights", "scores", "query", "key", "value", "neuron_weight", "bias")
@@ -106,21 +127,21 @@ class TracedSite:
         }
 
 
-def observe(
-    seen: Seen, path: str, axes: tuple[str, str], sizes: tuple[int, int], pointing: bool
-) -> TracedSite:
-    """What `watch` saw at one path; padding that has no name on its axis is left out."""
-    calls, (queries, keys) = seen[path], sizes
+def observe(seen: Seen, path: str, axes: Mapping[str, Axis]) -> TracedSite:
+    """What `watch` saw at one path, whose attention says itself what it is; padding is left out."""
+    calls = seen[path]
     last = calls[-1]
+    site = last.attention.site
+    assert site is not None, path
+    queries, keys = len(axes[site.queries]), sum(len(axes[name]) for name in site.key_axes)
     score = last.attention.score
     asked = torch.cat([score.adapt(call.query)[0] for call in calls], 1)
-    kind, layer = place_of(path, pointing)
     return TracedSite(
         path=path,
-        kind=kind,
-        layer=layer,
-        queries=axes[0],
-        keys=axes[1],
+        kind=kind_of_site(site),
+        layer=site.layer,
+        queries=site.queries,
+        keys=site.key_axes[0],
         score=_SCORES[type(score)],
         normaliser=_NORMALISERS[type(last.attention.normaliser)],
         combine="product" if isinstance(score, DotScore) else "additive",
@@ -135,18 +156,17 @@ def observe(
     )
 
 
-def place_of(path: str, pointing: bool) -> tuple[Kind, int]:
-    """The kind of attention, and its layer, by where in the model it is."""
-    parts = path.split(".")
-    numbers = [int(part) for part in parts if part.isdigit()]
-    layer = numbers[0] if numbers else 0
-    if parts[0] == "encoder":
-        return "encoder-self", layer
-    if "pool" in parts:
-        return "pool", layer
-    if "blocks" in parts:
-        return ("cross" if "cross" in parts else "decoder-self"), layer
-    return ("pointer" if pointing else "rnn"), layer
+def kind_of_site(site: Site) -> Kind:
+    """The kind of attention, in one word, for views and files."""
+    match site.role:
+        case "self":
+            return "decoder-self" if site.queries == INPUTS else "encoder-self"
+        case "point":
+            return "pointer"
+        case "choice":
+            return "choice"
+        case role:
+            return role
 
 
 def _bias(calls: list[Aligned], queries: int, keys: int) -> np.ndarray | None:

@@ -10,7 +10,7 @@ from typing import Any, final
 from regard.data.check import Report
 from regard.evaluate import Metric
 from regard.run.folder import Run
-from regard.tasks import Sight
+from regard.traces.trace import Trace
 
 
 @final
@@ -97,7 +97,7 @@ class Listener:
     def evaluated(self, report: Evaluated) -> None:
         """The model was tried on held-out examples."""
 
-    def sampled(self, step: int, sights: list[Sight]) -> None:
+    def sampled(self, step: int, traces: list[Trace]) -> None:
         """The fixed sentences were answered, and looked into."""
 
     def finished(self, outcome: Outcome) -> None:

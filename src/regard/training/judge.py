@@ -16,8 +16,7 @@ from regard.evaluate import Metric
 from regard.models import Model
 from regard.run.folder import SAMPLES, Run
 from regard.signals import Stop
-from regard.tasks import Sight
-from regard.tasks.look import look
+from regard.traces.trace import Trace, look_inside
 from regard.training import shard
 from regard.training.average import mean_of
 from regard.training.events import Evaluated, Listener
@@ -59,7 +58,7 @@ class Judge:
             loss = held_out_loss(model, self.valid, self.world, stop)
             plain = shard.plain(model, self.run, self.world)
             metrics = scores(self.run, plain, stop) if self.world.is_first else ()
-            seen = sights(self.run, plain) if self.world.is_first else []
+            seen = samples(self.run, plain) if self.world.is_first else []
             report = self._report(loss, metrics)
             if report.is_best and self.world.is_first:
                 self.run.save_model(plain.state_dict())
@@ -96,11 +95,11 @@ class Judge:
             return -metrics[0].value if metrics[0].higher_is_better else metrics[0].value
         return loss
 
-    def _tell(self, report: Evaluated, seen: list[Sight]) -> None:
+    def _tell(self, report: Evaluated, seen: list[Trace]) -> None:
         self.run.record("metrics", report.as_dict())
         self.listener.evaluated(report)
-        for (question, _), sight in zip(self.run.probes(), seen, strict=False):
-            self.run.record("samples", sample_entry(report.step, question, sight))
+        for trace in seen:
+            self.run.record("samples", sample_entry(report.step, trace))
         self.listener.sampled(report.step, seen)
 
 
@@ -129,10 +128,10 @@ def scores(run: Run, model: Model, stop: Stop) -> tuple[Metric, ...]:
     return tuple(run.task.judge(predicted, [answer for _, answer in probes]))
 
 
-def sights(run: Run, model: Model) -> list[Sight]:
+def samples(run: Run, model: Model) -> list[Trace]:
     """The fixed sentences, answered and looked into."""
-    decode = greedy(run)
-    return [look(run.task, model, question, decode) for question, _ in run.probes()[:SAMPLES]]
+    asked = [question for question, _ in run.probes()[:SAMPLES]]
+    return [look_inside(run.task, model, question, greedy(run)) for question in asked]
 
 
 def greedy(run: Run) -> DecodeSettings:
@@ -140,14 +139,14 @@ def greedy(run: Run) -> DecodeSettings:
     return run.settings.decode.model_copy(update={"beam": 1, "top_beams": 1, "sample": False})
 
 
-def sample_entry(step: int, question: str, sight: Sight) -> dict[str, Any]:
-    """A line of samples.jsonl: the sites that face the answer, weights as base64 of float32."""
-    facing = [site for site in sight.sites if site.queries != "source" and site.keys == "source"]
+def sample_entry(step: int, trace: Trace) -> dict[str, Any]:
+    """A line of samples.jsonl: the sites that face a source, weights as base64 of float32."""
+    facing = [site for site in trace.sites if site.faces_source]
     return {
         "step": step,
-        "question": question,
-        "answer": sight.prediction.text,
-        "axes": {name: list(tokens) for name, tokens in sight.axes.items()},
+        "question": trace.question,
+        "answer": trace.answer.text,
+        "axes": {name: list(axis.pieces) for name, axis in trace.axes.items()},
         "sites": [
             {
                 "path": site.path,
@@ -156,7 +155,7 @@ def sample_entry(step: int, question: str, sight: Sight) -> dict[str, Any]:
                 "shape": list(site.weights.shape),
                 "weights": base64.b64encode(site.weights.astype("<f4").tobytes()).decode(),
             }
-            for site in (facing or sight.sites)
+            for site in (facing or trace.sites)
         ],
     }
 

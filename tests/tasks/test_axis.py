@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.tasks.axis import Tokens, axis_of, merge, typed
 from regard.text import BEGIN, END, Codec, TextSettings
-from regard.traces.words import Axis, axis_of, merge, typed
 
 LINES = [
     "the cotton-grower's loading dock, near 3.14",
@@ -70,17 +70,17 @@ def test_specials_are_words_of_their_own():
 
 
 def test_one_step_late():
-    axis = Axis(("▁sleep", "ing", "▁cat", "</s>"), (0, 0, 1, 2), ("sleeping", "cat", "</s>"))
+    axis = Tokens(("▁sleep", "ing", "▁cat", "</s>"), (0, 0, 1, 2), ("sleeping", "cat", "</s>"))
     late = axis.later("<s>")
     assert late.pieces == ("<s>", "▁sleep", "ing", "▁cat")
     assert late.word_ids == (0, 1, 1, 2)
     assert late.words == ("<s>", "sleeping", "cat")
-    assert Axis((), (), ()).later("<s>").words == ("<s>",)
+    assert Tokens((), (), ()).later("<s>").words == ("<s>",)
 
 
 def test_keys_are_summed_and_queries_averaged():
-    queries = Axis(("a", "b", "c"), (0, 0, 1), ("ab", "c"))
-    keys = Axis(("x", "y"), (0, 0), ("xy",))
+    queries = Tokens(("a", "b", "c"), (0, 0, 1), ("ab", "c"))
+    keys = Tokens(("x", "y"), (0, 0), ("xy",))
     weights = np.array([[[0.25, 0.5], [0.125, 0.125], [0.0, 1.0]]], np.float32)
     assert merge(weights, queries, keys).tolist() == [[[0.5], [1.0]]]
 
@@ -88,7 +88,7 @@ def test_keys_are_summed_and_queries_averaged():
 def axes(lengths):
     ids = tuple(word for word, length in enumerate(lengths) for _ in range(length))
     names = tuple(map(str, range(len(ids))))
-    return Axis(names, ids, tuple(map(str, range(len(lengths)))))
+    return Tokens(names, ids, tuple(map(str, range(len(lengths)))))
 
 
 @given(

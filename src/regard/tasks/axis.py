@@ -1,16 +1,20 @@
-"""Pieces back to words. Weights follow: a word is looked at by as much as all of its pieces together (sum
-over keys), and looks as its pieces do on average (mean over queries), so that rows still add up to 1.
+"""What stands along the sides of a map: the tokens of a text, the cells of a picture, moments, or items.
+
+Tokens know their words. Weights follow: a word is looked at by as much as all of its pieces together (sum
+over keys), and looks as its pieces do on average (mean over queries), so that rows still sum to 1.
 """
 
 from __future__ import annotations
 
+from abc import ABC
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, Annotated, Literal, final
 
 import numpy as np
 from jaxtyping import Float
+from pydantic import Field
 
 from regard.text import BEGIN, END, PAD, UNKNOWN, Codec
 from regard.text.words import splitter, starts_word, word_label
@@ -18,39 +22,125 @@ from regard.text.words import splitter, starts_word, word_label
 Weights = Float[np.ndarray, "heads query key"]
 
 
-@final
-@dataclass(frozen=True)
-class Axis:
-    """The tokens along one side of a map: its pieces, and for each the word it belongs to."""
+class Axis(ABC):  # noqa: B024
+    """One side of a map: a name for every place, and the whole that each belongs to, its own or larger."""
 
-    pieces: tuple[str, ...]
-    word_ids: tuple[int, ...]
-    words: tuple[str, ...]
+    if TYPE_CHECKING:
 
-    @classmethod
-    def whole(cls, names: Iterable[str]) -> Axis:
-        """Pieces that are words already."""
-        pieces = tuple(names)
-        return cls(pieces, tuple(range(len(pieces))), pieces)
+        @property
+        def pieces(self) -> tuple[str, ...]:
+            """The name of every place."""
+
+        @property
+        def word_ids(self) -> tuple[int, ...]:
+            """For each place the number of its whole."""
+
+        @property
+        def words(self) -> tuple[str, ...]:
+            """The wholes by name."""
 
     def __len__(self) -> int:
         return len(self.pieces)
 
-    def later(self, first: str) -> Axis:
+
+class Places(Axis):
+    """An axis whose every place is a whole by itself."""
+
+    @property
+    def word_ids(self) -> tuple[int, ...]:
+        """Each its own."""
+        return tuple(range(len(self)))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The places."""
+        return self.pieces
+
+
+@final
+@dataclass(frozen=True)
+class Tokens(Axis):
+    """Pieces of a text, and for each the word it belongs to."""
+
+    pieces: tuple[str, ...]
+    word_ids: tuple[int, ...]
+    words: tuple[str, ...]
+    kind: Literal["tokens"] = "tokens"
+
+    @classmethod
+    def whole(cls, names: Iterable[str]) -> Tokens:
+        """Pieces that are words already."""
+        pieces = tuple(names)
+        return cls(pieces, tuple(range(len(pieces))), pieces)
+
+    def later(self, first: str) -> Tokens:
         """The same tokens one step late, behind a first one: what each step had read."""
         kept = self.word_ids[:-1]
         words = self.words[: max(kept, default=-1) + 1]
-        return Axis(
+        return Tokens(
             (first, *self.pieces[:-1]), (0, *(number + 1 for number in kept)), (first, *words)
         )
 
+    def shorter(self) -> Tokens:
+        """The same without the last one."""
+        ids = self.word_ids[:-1]
+        return Tokens(self.pieces[:-1], ids, self.words[: max(ids, default=-1) + 1])
 
-def joined(axis: Axis) -> Axis:
+
+@final
+@dataclass(frozen=True)
+class Grid(Places):
+    """Cells of a picture, column after column; `picture` is the picture itself as a data URL, if known."""
+
+    rows: int
+    columns: int
+    picture: str = ""
+    kind: Literal["grid"] = "grid"
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """`row 1, column 3`."""
+        return tuple(
+            f"row {row + 1}, column {column + 1}"
+            for column in range(self.columns)
+            for row in range(self.rows)
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Times(Places):
+    """Moments of a sound, in seconds from its beginning; `waveform` is its loudness, for a picture of it."""
+
+    seconds: tuple[float, ...]
+    waveform: tuple[float, ...] = ()
+    kind: Literal["times"] = "times"
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """`0.25 s`."""
+        return tuple(f"{moment:.2f} s" for moment in self.seconds)
+
+
+@final
+@dataclass(frozen=True)
+class Items(Places):
+    """Items to choose from, each with its numbers where it has some."""
+
+    pieces: tuple[str, ...]
+    points: tuple[tuple[float, ...], ...] = ()
+    kind: Literal["items"] = "items"
+
+
+AnyAxis = Annotated[Tokens | Grid | Times | Items, Field(discriminator="kind")]
+
+
+def joined(axis: Tokens) -> Tokens:
     """The same tokens, where a space that stands alone belongs to the word behind it."""
     alone = [word == "▁" for word in axis.words[:-1]] + [False]
     kept = [number for number, bare in enumerate(alone) if not bare]
     owner = [bisect_left(kept, number) for number in range(len(alone))]
-    return Axis(
+    return Tokens(
         axis.pieces,
         tuple(owner[number] for number in axis.word_ids),
         tuple(axis.words[number] for number in kept),
@@ -66,19 +156,19 @@ def merge(
     return _summed(asked.swapaxes(1, 2), keys).swapaxes(1, 2).astype(np.float32)
 
 
-def typed(codec: Codec, text: str, before: Sequence[int] = (), after: Sequence[int] = ()) -> Axis:
+def typed(codec: Codec, text: str, before: Sequence[int] = (), after: Sequence[int] = ()) -> Tokens:
     """A text that somebody wrote, specials around it: its words as they were written, known or not."""
     found = codec.explain(text)
     first, last = ([codec.piece(number) for number in some] for some in (before, after))
     start, end = len(first), len(first) + len(found.words)
-    return Axis(
+    return Tokens(
         (*first, *found.pieces, *last),
         (*range(start), *(start + own for own in found.word_ids), *range(end, end + len(last))),
         (*first, *found.words, *last),
     )
 
 
-def axis_of(codec: Codec, ids: Sequence[int]) -> Axis:
+def axis_of(codec: Codec, ids: Sequence[int]) -> Tokens:
     """The pieces of these ids and their words, however they were cut: found or typed."""
     pieces = tuple(codec.piece(number) for number in ids)
     ends = _ends(codec, ids)
@@ -103,7 +193,7 @@ def axis_of(codec: Codec, ids: Sequence[int]) -> Axis:
             words[-1] = word_label(text[begun:end])
         word_ids.append(len(words) - 1)
         stop = end
-    return Axis(pieces, tuple(word_ids), tuple(words))
+    return Tokens(pieces, tuple(word_ids), tuple(words))
 
 
 def _summed(

@@ -3,8 +3,8 @@
 from collections import Counter
 
 from regard.tasks import TASKS
+from regard.tasks.search import names_of
 from regard.text import TextSettings
-from regard.traces.search import names_of, resolve
 from tests.tasks.kit import EXAMPLES
 
 
@@ -21,7 +21,7 @@ def test_a_vocabulary_is_read_once(monkeypatch):
 
     monkeypatch.setattr(type(codec), "piece", counted)
     names = [piece(codec, number) for number in range(4, codec.size)]
-    assert resolve(task, names) == [names_of(codec)[name] for name in names]
+    assert task.given(names, 0) == [names_of(codec)[name] for name in names]
     assert set(asked.values()) == {1}
 
 
