@@ -23,12 +23,7 @@ from regard.models import Model, count_parameters
 from regard.run.device import choose_device
 from regard.run.find import folder_of
 from regard.run.folder import Run
-<<<<<<< HEAD
-from regard.tasks import Prediction, Sight, Translate
-from regard.tasks.look import look
-=======
 from regard.tasks import TASKS, Prediction, Translate
->>>>>>> 1b3d641 (One look: replay the answer that was given, through the task's own methods; one search keeps the tree; axes are a union)
 from regard.tasks.tag import words_of
 from regard.tasks.task import Progress
 
