@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from regard import box
+from regard.answer.look import trace
 from regard.answer.predictor import Predictor
 from regard.answer.test_set import Exam
 from regard.box.card import CARD, Card, Score, size
@@ -27,7 +28,6 @@ from regard.run.find import read_settings
 from regard.run.pack import pack
 from regard.show.card import markdown
 from regard.traces.alignment import SENTENCES, rank
-from regard.answer.look import trace
 
 HERE = Path(__file__).parent
 SMALL = HERE.parents[1] / "tests" / "box"
