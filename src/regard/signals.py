@@ -8,6 +8,8 @@ import threading
 from types import FrameType
 from typing import Any, final
 
+_HANGUP = getattr(signal, "SIGHUP", None)  # Windows has none
+
 
 class Stopped(BaseException):
     """Somebody asked us to stop while there was nothing to save."""
@@ -19,15 +21,23 @@ class Stopped(BaseException):
 
 @final
 class Stop:
-    """`with Stop() as stop:` — the first SIGINT or SIGTERM sets `asked`, the second ends it all at once."""
+    """`with Stop() as stop:` — the first SIGINT, SIGTERM or SIGHUP sets `asked`, a second ends it at once.
+
+    A closing terminal may send SIGHUP twice, from the shell and from the system, so that one never counts as
+    the second. Where SIGHUP was ignored before (`nohup`), it stays ignored.
+    """
 
     def __init__(self) -> None:
         self.asked: int | None = None
         self._before: dict[int, Any] = {}
+        self._terminals: list[int] = []
 
     def __enter__(self) -> Stop:
+        self._terminals = [stream for stream in (1, 2) if os.isatty(stream)]
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, _HANGUP):
+                if number is None or _is_ignored_hangup(number):
+                    continue
                 self._before[number] = signal.signal(number, self._handle)
         return self
 
@@ -40,7 +50,23 @@ class Stop:
         if self.asked is not None:
             raise Stopped(self.asked)
 
+    def mute(self) -> bool:
+        """The terminal is gone: what would be written to it goes nowhere. Whether there was one till now."""
+        lost, self._terminals = self._terminals, []
+        if lost:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            for stream in lost:
+                os.dup2(nowhere, stream)
+            os.close(nowhere)
+        return bool(lost)
+
     def _handle(self, number: int, _frame: FrameType | None) -> None:
-        if self.asked is not None:
+        if number == _HANGUP:
+            self.mute()
+        elif self.asked is not None:
             os._exit(128 + number)
-        self.asked = number
+        self.asked = self.asked or number
+
+
+def _is_ignored_hangup(number: int) -> bool:
+    return number == _HANGUP and signal.getsignal(number) is signal.SIG_IGN

@@ -76,6 +76,7 @@ def raise_at(monkeypatch, moment: str, number: int) -> None:
     [
         *((moment, signal.SIGTERM, 143) for moment in MOMENTS),
         *((moment, signal.SIGINT, 130) for moment in ("vocabulary", "step")),
+        *((moment, signal.SIGHUP, 129) for moment in MOMENTS),
     ],
 )
 def test_a_signal_is_an_exit_code_and_the_next_start_goes_on(
@@ -113,9 +114,67 @@ def test_a_second_signal_ends_it_at_once(straight, tmp_path):  # T2
 
 
 def test_handlers_are_as_before_afterwards(tmp_path):
-    before = signal.getsignal(signal.SIGTERM)
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
     trained(tmp_path / "run", tiny(tmp_path, steps=1))
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+def test_a_terminal_that_closes_says_so_twice_and_training_is_saved(straight, tmp_path):
+    settings, numbers = straight
+
+    def twice(event: str, step: int) -> None:
+        if (event, step) == ("stepped", 8):
+            os.kill(os.getpid(), signal.SIGHUP)
+            os.kill(os.getpid(), signal.SIGHUP)
+
+    outcome = trained(tmp_path / "run", settings, listener=Ears(twice))
+    assert (outcome.signal, outcome.step) == (signal.SIGHUP, 8)
+    assert Run.open(tmp_path / "run").checkpoints.steps()[-1] == 8
+    trained(tmp_path / "run", settings)
+    assert numbers_of(tmp_path / "run") == numbers
+
+
+def test_a_run_that_was_told_to_outlive_its_terminal_does(straight, tmp_path):
+    settings, numbers = straight
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as `nohup` does
+    try:
+        outcome = trained(tmp_path / "run", settings, listener=kill_at("stepped", 8, signal.SIGHUP))
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert outcome.signal is None
+    assert numbers_of(tmp_path / "run") == numbers
+
+
+@pytest.mark.parametrize("signalled", [True, False])
+def test_a_terminal_that_is_gone_cannot_be_written_to_and_nothing_is_lost(
+    straight, tmp_path, signalled
+):
+    """With the signal it is saved; without (a job that was disowned) it goes on, unheard."""
+    settings, numbers = straight
+    ours, theirs = os.openpty()
+
+    def gone(event: str, step: int) -> None:
+        if (event, step) == ("stepped", 6):
+            os.close(ours)
+        if event in ("stepped", "evaluated") and step >= 6:
+            os.write(2, b"told\n")
+        if signalled and (event, step) == ("stepped", 8):
+            os.kill(os.getpid(), signal.SIGHUP)
+
+    def work() -> int:
+        os.dup2(theirs, 2)
+        outcome = trained(tmp_path / "run", settings, listener=Ears(gone))
+        os.write(2, b"the end\n")  # goes nowhere, and hurts nobody
+        return outcome.signal or 0
+
+    child = fork(work)
+    os.close(theirs)
+    os.close(ours)
+    assert ended([child]) == [signal.SIGHUP if signalled else 0]
+    assert Run.open(tmp_path / "run").checkpoints.steps()[-1] == (8 if signalled else 12)
+    trained(tmp_path / "run", settings)
+    assert numbers_of(tmp_path / "run") == numbers
 
 
 def test_two_trainers_of_one_run(straight, tmp_path):  # T7

@@ -16,7 +16,7 @@ from regard.run.load import refuse_unbuildable
 from regard.run.lock import Lock
 from regard.run.settings import RunSettings
 from regard.signals import Stop, Stopped
-from regard.training.events import Evaluated, Listener, Outcome, Stepped
+from regard.training.events import Evaluated, Lasting, Listener, Outcome, Stepped
 from regard.training.loop import Trainer
 from regard.training.world import World, join
 
@@ -50,6 +50,7 @@ def train(
     """
     listener = listener or Listener()
     with Stop() as stop, join(device) as world:
+        listener = Lasting(listener, stop)
         if not world.is_first:
             world.wait_long()
             return Trainer(Run.open(folder), world, Listener(), stop).train()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
 from regard.data.check import Report
 from regard.evaluate import Metric
 from regard.run.folder import Run
+from regard.signals import Stop
 from regard.traces.trace import Trace
 
 
@@ -102,3 +104,24 @@ class Listener:
 
     def finished(self, outcome: Outcome) -> None:
         """Training ended."""
+
+
+@final
+class Lasting(Listener):
+    """Tells another listener until its terminal is gone; then training goes on, or stops, unheard."""
+
+    def __init__(self, listener: Listener, stop: Stop) -> None:
+        self._stop = stop
+        for event in vars(Listener):
+            if not event.startswith("_"):
+                setattr(self, event, self._lasting(getattr(listener, event)))
+
+    def _lasting(self, tell: Callable[..., None]) -> Callable[..., None]:
+        def tell_if_heard(*what: Any) -> None:
+            try:
+                tell(*what)
+            except OSError as fault:
+                if fault.errno != errno.EIO or not self._stop.mute():
+                    raise
+
+        return tell_if_heard
