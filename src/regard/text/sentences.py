@@ -43,13 +43,16 @@ _GOES_ON = _words(
     einschl u.a u.ä z.b zb d.h dh i.d.r z.t o.ä s.o s.u v.a geb gest p.ex env réf tél lfd
     """
 )
-# behind these, before a number;
+# behind these, before a number, also where they end a longer word (Hauptstr. 5, Tel.-Nr. 12);
 _BEFORE_NUMBER = _words(
     """
     fig figs eq eqs sec secs chap ch vol vols pp p no nos nr art ref refs ed tab tel abb abs aufl bd kap
     max min str jan feb febr mar mär apr jun jul aug sept sep oct okt nov dec dez janv févr avr juil déc
     """
 )
+_ENDS_A_WORD = ("str", "nr")
+# A number behind one of them counts something; behind anything else it may be an ordinal (am 3. Oktober).
+_COUNTED = re.compile(r"([^\s\"'“”„‘’«»‹›()\[\]{}]+)\.\s?\d{1,2}\Z")
 # behind these it goes on unless a word follows that sentences like to begin with.
 _MAY_END = _words(
     "etc usw usf jr sr inc ltd co corp bros al a.m p.m u.s u.k u.n e.u u.s.a ph.d m.d gmbh mio mrd"
@@ -64,6 +67,8 @@ _BEGINNERS = _words(
     quand comme dans sur pour avec sans après avant puis alors que qui où pourquoi comment
     """
 )
+# French begins sentences with words that lose a vowel: c'est, j'ai, qu'il.
+_ELIDED = re.compile(r"(?:[cdjlmnst]|(?:lors|puis|quoi|jus)?qu)['’]", re.IGNORECASE)
 # Better places to cut a sentence that is too long, best first.
 _CLAUSES = (
     re.compile(r"(?<=[;:–—,，、؛،])\s+|(?<=[，、；：])"),
@@ -150,22 +155,38 @@ def _ends(text: str, begin: int, match: re.Match[str]) -> bool:
         return False
     if match["mark"] != ".":
         return True
-    before = _BEFORE.search(text, max(begin, match.start() - _LONGEST_WORD), match.start())
-    return before is None or _may_end(before[0], following)
+    near = max(begin, match.start() - _LONGEST_WORD)
+    before = _BEFORE.search(text, near, match.start())
+    if before is None:
+        return True
+    counted = _COUNTED.search(text, near, match.start())
+    is_counted = counted is not None and _comes_before_number(counted[1])
+    return _may_end(before[0], following, is_counted)
 
 
-def _may_end(word: str, following: str) -> bool:
+def _may_end(word: str, following: str, is_counted: bool) -> bool:
     """Whether a sentence can end with this word and one full stop, before what follows."""
     lowered = word.lower()
-    if lowered in _GOES_ON or (lowered in _BEFORE_NUMBER and following[:1].isdigit()):
+    if lowered in _GOES_ON or (following[:1].isdigit() and _comes_before_number(word)):
         return False
     initial = len(word) == 1 and word.isalpha() and word != "I"
     letters = "." in word and all(len(part) <= 1 for part in word.split("."))  # U.S, z.B
-    ordinal = word.isdigit() and len(word) <= 2  # Am 3. Oktober
+    ordinal = word.isdigit() and len(word) <= 2 and not is_counted  # Am 3. Oktober
     if initial or letters or ordinal or lowered in _MAY_END:
-        next_word = re.match(r"\w+", following)
-        return next_word is not None and next_word[0].lower() in _BEGINNERS
+        return _begins(following)
     return True
+
+
+def _comes_before_number(word: str) -> bool:
+    """`p`, `Nr`, `Hauptstr`, `Tel.-Nr`: an abbreviation that a number belongs to."""
+    last = word.lower().rpartition("-")[2]
+    return last in _BEFORE_NUMBER or last.endswith(_ENDS_A_WORD)
+
+
+def _begins(following: str) -> bool:
+    """Whether a sentence likes to begin with these words."""
+    word = re.match(r"\w+", following)
+    return word is not None and (word[0].lower() in _BEGINNERS or bool(_ELIDED.match(following)))
 
 
 def _middle(text: str, start: int, stop: int) -> tuple[int, int]:
