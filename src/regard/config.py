@@ -15,8 +15,17 @@ from regard.errors import UsageError, missing, nearest
 
 S = TypeVar("S", bound="Settings")
 
-LARGEST = 1 << 20  # bytes of a settings file
+LARGEST = 1 << 18  # bytes of a settings file
 LARGEST_BITS = 64  # of an integer
+MOST_TABLES = 2_000
+MOST_VALUES = 10_000  # in a tree of settings: the names of many files, at most
+# Python's reader of TOML takes memory with the square of the parts of a key: a.a.a.a = 1.
+_DOTTED = re.compile(r"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){32}")
+_STRING = re.compile(
+    r'''"""(?:[^"\\]++|\\.|"(?!""))*+(?:"""|\Z)|"(?:[^"\\\n]++|\\.)*+"?|'''
+    r"""'''(?:[^']++|'(?!''))*+(?:'''|\Z)|'[^'\n]*+'?|#[^\n]*+""",
+    re.DOTALL,
+)
 MOST_FAULTS = 8  # told at once
 WIDEST_ROW = 34  # after which a meaning stands in no column
 _WANTED = {
@@ -67,12 +76,7 @@ def parse(
 
     Of the `changes` that went into the tree (`a.b=c`), the first at fault is named in place of `where`.
     """
-    if _has_huge_number(tree):  # it could not even be shown
-        raise UsageError(
-            "an integer needs more than 64 bits",
-            where=where,
-            remedy="write a smaller number: no setting needs one as long",
-        )
+    _refuse_absurd(tree, where)
     try:
         return kind.model_validate(dict(tree))
     except ValidationError as fault:
@@ -100,12 +104,23 @@ def read_toml(path: Path) -> dict[str, Any]:
             where=str(path),
             remedy="this is no file of settings: `regard config bahdanau2015` shows what one looks like",
         )
+    return loads_toml(text, str(path))
+
+
+def loads_toml(text: bytes, where: str) -> dict[str, Any]:
+    """TOML as a nested dict, in time and memory that grow with its length and no faster."""
     try:
-        return tomllib.loads(text.decode("utf-8"))
+        decoded = text.decode("utf-8")
+        bare = _STRING.sub("_", decoded)
+        if _DOTTED.search(bare):
+            raise ValueError("a key has more than 32 parts")
+        if bare.count("[") > MOST_TABLES:
+            raise ValueError(f"there are more than {MOST_TABLES:,} tables and lists")
+        return tomllib.loads(decoded)
     except (ValueError, RecursionError) as fault:  # numbers of 5,000 digits, brackets without end
         raise UsageError(
             f"this is not TOML: {_short(str(fault))}",
-            where=str(path),
+            where=where,
             remedy="`regard config bahdanau2015` shows how settings are written",
         ) from None
 
@@ -172,8 +187,8 @@ def _choices(annotation: Any) -> list[str]:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (ValueError, RecursionError):
+        return loads_toml(f"value = {text}".encode(), "")["value"]
+    except UsageError:
         return text
 
 
@@ -224,19 +239,29 @@ def _literal(value: Any) -> str:
     return str(value)
 
 
-def _has_huge_number(tree: Any) -> bool:
-    """Level by level, so that no depth runs out of stack."""
-    level = [tree]
+def _refuse_absurd(tree: Any, where: str) -> None:
+    """Refuse an integer that could not even be shown, and a crowd; level by level, whatever the depth."""
+    level, count = [tree], 0
     while level:
         if any(isinstance(node, int) and node.bit_length() > LARGEST_BITS for node in level):
-            return True
+            raise UsageError(
+                "an integer needs more than 64 bits",
+                where=where,
+                remedy="write a smaller number: no setting needs one as long",
+            )
         below = (
             node.values() if isinstance(node, Mapping) else node
             for node in level
             if isinstance(node, (Mapping, list, tuple))
         )
         level = [child for children in below for child in children]
-    return False
+        count += len(level)
+        if count > MOST_VALUES:
+            raise UsageError(
+                f"there are more than {MOST_VALUES:,} values",
+                where=where,
+                remedy="name a folder instead of all the files in it",
+            )
 
 
 def _joined(faults: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -310,7 +335,7 @@ def _wanted(fault: Mapping[str, Any]) -> str:
     kind, _, how = fault["type"].partition("_")
     if kind in _WANTED and how in ("type", "parsing", "parsing_size", "from_float"):
         return f"must be {_WANTED[kind]}"
-    return str(fault["msg"]).replace("Input should", "must", 1)
+    return re.sub(r"^\w+ should", "must", str(fault["msg"]))
 
 
 def _guilty(lines: Iterable[str], changes: Iterable[str]) -> str:

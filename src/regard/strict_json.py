@@ -8,24 +8,40 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from typing import Any, NoReturn
 
 from regard.errors import ModelFileError
 
 MAX_BYTES = 64 * 2**20
+MAX_VALUES = (
+    1 << 20
+)  # an empty list takes 3 bytes of a file and 64 of memory: so they are counted first
 MAX_DIGITS = 40  # a 128-bit counter has 39
+# Whole, or to the end where it has none, so that time grows with the text and no faster.
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)', re.DOTALL)
 
 
 def loads(
-    text: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = 32, where: str = "JSON"
+    text: str | bytes,
+    *,
+    max_bytes: int = MAX_BYTES,
+    max_depth: int = 32,
+    max_values: int = MAX_VALUES,
+    where: str = "JSON",
 ) -> Any:
-    """The value this text stands for, or a `ModelFileError` that says where it goes wrong."""
+    """The value this text stands for, or a `ModelFileError` that says where it goes wrong.
+
+    Time and memory grow with the text and no faster; `max_values` counts lists, objects and what is in them.
+    """
     size = len(text) if isinstance(text, bytes) or text.isascii() else _size(text, where)
     if size > max_bytes:
         _refuse(f"this JSON has {size:,} bytes, more than the {max_bytes:,} allowed", where)
     try:
         source = text.decode("utf-8") if isinstance(text, bytes) else text
+        if _count(source) > max_values and _count(_STRING.sub("", source)) > max_values:
+            _refuse(f"this JSON has more than {max_values:,} values", where)
         value = json.loads(
             source,
             object_pairs_hook=_object,
@@ -57,6 +73,11 @@ def _refuse(what: str, where: str) -> NoReturn:
     raise ModelFileError(
         what, where=where, remedy="the file is damaged or foreign; get it again from its source"
     ) from None
+
+
+def _count(text: str) -> int:
+    """At least as many as there are values, and twice as many at most."""
+    return 1 + sum(map(text.count, "[{,"))
 
 
 def _size(text: str, where: str) -> int:

@@ -182,9 +182,42 @@ def test_a_wrong_hash_is_noticed(tmp_path):
     content = bytearray((tmp_path / "x").read_bytes())
     content[-500] ^= 1
     (tmp_path / "x").write_bytes(content)
-    assert weights.read(tmp_path / "x")["a"].sum() > 0
+    with pytest.raises(ModelFileError, match="its checksum differs"):
+        weights.read(tmp_path / "x")
     with pytest.raises(ModelFileError, match="its SHA-256 differs"):
         weights.read(tmp_path / "x", sha256=written.sha256)
+
+
+def test_no_flipped_bit_changes_a_number(tmp_path):
+    """Each of all bits of a file: refused; or it was in the name of a note, and all numbers are right."""
+    path, tensors = tmp_path / "x", {"a": torch.arange(6.0), "b": torch.ones(2, 3)}
+    weights.write(path, tensors)
+    whole, refused = path.read_bytes(), 0
+    for bit in range(8 * len(whole)):
+        content = bytearray(whole)
+        content[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(content)
+        try:
+            found = weights.read(path)
+        except (ModelFileError, MemoryLimitError):
+            refused += 1
+        else:
+            assert {name: one.tolist() for name, one in found.items()} == {
+                name: one.tolist() for name, one in tensors.items()
+            }
+    assert 8 * len(whole) - refused < 8 * len("regardcrc32")
+
+
+def test_files_of_others_have_no_checksum_and_are_read(tmp_path):
+    safetensors.torch.save_file({"a": torch.arange(6.0)}, tmp_path / "x", {"crc32": "00000000"})
+    assert weights.read(tmp_path / "x")["a"].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_the_library_reads_what_has_a_checksum(tmp_path):
+    weights.write(tmp_path / "x", {"a": torch.arange(6.0)}, {"note": "b"})
+    with safetensors.safe_open(tmp_path / "x", "pt") as file:
+        assert file.metadata().keys() == {"format", "regard", "note", "crc32"}
+        assert file.get_tensor("a").tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_file_swapped_after_opening_is_not_seen(tmp_path, monkeypatch):

@@ -45,7 +45,7 @@ class Forms:
 
         Where the folder will not last, the plain model is read now.
         """
-        path = run.folder / "model.safetensors"
+        path = run.weights_file
         if _chosen(path, choice, device) == "float32":
             return cls(run.load_model(device))
         model, state = outline(path, run.settings.model, run.task.sizes)
@@ -91,7 +91,7 @@ def _chosen(path: Path, choice: Choice, device: torch.device) -> LeanWeights:
         return "float32"
     if choice == "int8":
         return "int8"
-    stored = path.is_file() and weights.read_header(path).metadata.get("weights") == "int8"
+    stored = weights.read_header(path).metadata.get("weights") == "int8"
     return "int8" if stored else "float32"
 
 

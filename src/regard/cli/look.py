@@ -108,13 +108,13 @@ def _pixels(seen: Trace, site: str | None, head: int | None) -> bytes:
 
 
 def _own_question(predictor: Predictor) -> str:
-    from regard.errors import UsageError
+    from regard.errors import RegardError, UsageError
 
     if predictor.card is not None:
         return predictor.card.example
     try:
         return predictor.run.probes()[0][0]
-    except (FileNotFoundError, IndexError):
+    except (RegardError, IndexError):
         where = str(predictor.run.folder)
         raise UsageError("this run kept no examples", where, "give a text to answer") from None
 

@@ -16,12 +16,14 @@ from typing import Any, final
 
 import numpy as np
 from jaxtyping import Int
-from pydantic import Field, field_validator
+from pydantic import Field, model_validator
 
 from regard.config import Settings
 from regard.data.order import permuted
 from regard.data.shapes import Shapes, rounded_up
 from regard.errors import DataError, ResumeError, UsageError
+
+LENGTH = 256  # symbols of the longest row, where nobody says another
 
 
 @final
@@ -35,7 +37,7 @@ class BatchSettings(Settings):
 
     tokens: int = Field(default=4096, ge=1)
     """The most places of a batch, on the longer side."""
-    max_length: int = Field(default=256, ge=1)
+    max_length: int = Field(default=LENGTH, ge=1)
     """Longer rows are left out."""
     sentences: int | None = Field(default=None, ge=1)
     """The most rows of a batch."""
@@ -46,12 +48,23 @@ class BatchSettings(Settings):
     packed: bool = False
     """Rows lie end to end: one shape, almost no padding; for Transformers that translate."""
 
-    @field_validator("max_length")
+    @model_validator(mode="before")
     @classmethod
-    def _fits_the_budget(cls, length: int, info: Any) -> int:
-        if length > info.data.get("tokens", length):
-            raise ValueError(f"a row must fit into a batch of {info.data['tokens']} tokens")
-        return length
+    def _shorten_the_default(cls, given: Any) -> Any:
+        """Where batches are smaller than the default length and none is given, a row may fill a batch."""
+        tokens = given.get("tokens") if isinstance(given, dict) else None
+        if isinstance(tokens, int) and 1 <= tokens < LENGTH and "max_length" not in given:
+            return {**given, "max_length": tokens}
+        return given
+
+    @model_validator(mode="after")
+    def _fits_the_budget(self) -> BatchSettings:
+        if self.max_length > self.tokens:
+            raise ValueError(
+                f"max_length = {self.max_length} is more than tokens = {self.tokens}: a row must fit "
+                "into a batch"
+            )
+        return self
 
 
 def key_bucket(length: int) -> int:

@@ -216,7 +216,9 @@ def _content(
             "checkpoint",
             "use lists instead of tuples, and words as keys",
         )
-    layouts = {group: weights.lay_out(named) for group, named in sorted(tensors.items())}
+    layouts = {
+        group: weights.lay_out(named, checked=False) for group, named in sorted(tensors.items())
+    }
     return _Content(step, layouts, text)
 
 

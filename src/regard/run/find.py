@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 import difflib
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 from regard import box
-from regard.config import parse
+from regard.config import LARGEST, loads_toml, parse
 from regard.errors import MissingFileError, ModelFileError, UsageError
 from regard.run import archive, header, system
 from regard.run.settings import RunSettings
 
-LONGEST_CONFIG = 1 << 20
 _LONGEST_WORDS = 2_000
 _SNIFF = 512
 
@@ -73,17 +71,11 @@ def no_such_run(name: str) -> MissingFileError:
 
 def read_settings(path: Path) -> RunSettings:
     """The settings of a run, or a `ModelFileError`: they come with the model, not from whoever loads it."""
-    content = read_bounded(path, "settings file", LONGEST_CONFIG)
+    content = read_bounded(path, "settings file", LARGEST)
     try:
-        return parse(RunSettings, tomllib.loads(content.decode("utf-8")), where=str(path))
+        return parse(RunSettings, loads_toml(content, str(path)), where=str(path))
     except UsageError as fault:
         raise ModelFileError(fault.what[:_LONGEST_WORDS], str(path), fault.remedy) from None
-    except (ValueError, RecursionError) as fault:  # bad TOML, bad UTF-8, endless digits or brackets
-        raise ModelFileError(
-            f"this is not TOML: {str(fault)[:200]}",
-            str(path),
-            remedy="put back the config.toml that `regard train` wrote",
-        ) from None
 
 
 def read_bounded(path: Path, kind: str, longest: int) -> bytes:

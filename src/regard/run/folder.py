@@ -26,7 +26,7 @@ from regard.data.loader import prefetch
 from regard.data.store import Frames, Ids, Store
 from regard.errors import ModelFileError
 from regard.models import Model, build
-from regard.run import files, weights
+from regard.run import files, system, weights
 from regard.run.checkpoint import Checkpoints
 from regard.run.corpus import Corpus, Role, left_out, refuse_empty
 from regard.run.find import read_settings
@@ -106,8 +106,14 @@ class Run:
     def probes(self) -> list[tuple[str, str]]:
         """Validation questions and their right answers, as text."""
         path = self.folder / "data" / "probes.jsonl"
-        rows = (loads(line) for line in path.read_text("utf-8").split("\n") if line)
-        return [(row["question"], row["answer"]) for row in rows]
+        found = []
+        for number, row in _json_lines(path, f"regard train {self.folder} makes it again"):
+            match row:
+                case {"question": str(question), "answer": str(answer)}:
+                    found.append((question, answer))
+                case _:
+                    raise _damaged(path, number, f"regard train {self.folder} makes it again")
+        return found
 
     def build_model(self) -> Model:
         """The model before its first step: by settings and seed, or the one that the run starts from."""
@@ -117,16 +123,29 @@ class Run:
             return load(path, self.settings.model, self.task.sizes, torch.device("cpu"))
         return build(self.settings.model, self.task.sizes)
 
+    @property
+    def weights_file(self) -> Path:
+        """The file of trained weights, or an error that says how to come by it."""
+        path = self.folder / "model.safetensors"
+        if path.is_file():
+            return path
+        what, remedy = "this run has no trained model yet", f"train it: regard train {self.folder}"
+        if self.checkpoints.steps():
+            what = "this run has checkpoints and no model: it is lost, or nothing was judged yet"
+            remedy = f"regard train {self.folder} makes it from the best checkpoint, or goes on"
+        raise ModelFileError(what, str(path), remedy)
+
     def load_model(self, device: str | torch.device = "cpu") -> Model:
         """The trained model, checked against what the settings describe."""
-        path = self.folder / "model.safetensors"
-        if not path.is_file():
-            raise ModelFileError(
-                "this run has no trained model yet",
-                where=str(path),
-                remedy=f"train it: regard train {self.folder}",
-            )
-        return load(path, self.settings.model, self.task.sizes, torch.device(device))
+        return load(self.weights_file, self.settings.model, self.task.sizes, torch.device(device))
+
+    def damage(self) -> str | None:
+        """Why the file of trained weights cannot be used, if it cannot."""
+        try:
+            weights.read(self.weights_file)
+        except ModelFileError as fault:
+            return fault.what
+        return None
 
     def save_model(self, state: Mapping[str, Tensor]) -> None:
         """The weights that `load_model` will give."""
@@ -142,8 +161,17 @@ class Run:
         path = self.folder / f"{name}.jsonl"
         if not path.is_file():
             return []
-        *whole, _rest = path.read_bytes().split(b"\n")
-        return [loads(line) for line in whole if line]
+        remedy = "take that line out: this is a record, and no number of the model depends on it"
+        found = []
+        for number, entry in _json_lines(path, remedy):
+            match entry:
+                case {"step": int(), "kind": str()}:
+                    found.append(entry)
+                case {"step": int()} if name == "samples":
+                    found.append(entry)
+                case _:
+                    raise _damaged(path, number, remedy)
+        return found
 
     def forget_after(self, step: int, evaluated: int) -> None:
         """Drop records of steps that will be taken again, and of evaluations that will be made again."""
@@ -190,7 +218,11 @@ class Run:
     def _keep_probes(self, corpus: Corpus) -> None:
         path = self.folder / "data" / "probes.jsonl"
         if path.is_file():
-            return
+            try:
+                self.probes()
+                return
+            except ModelFileError as fault:
+                self.notes.append(f"{fault.what}; the questions were written again")
         examples = [*corpus.probe(), *islice(corpus.examples("valid"), PROBES)]
         lines = [
             {"question": self.task.question(example), "answer": self.task.answer(example)}
@@ -211,6 +243,23 @@ def _task(folder: Path, settings: RunSettings, corpus: Corpus, report: Report) -
     )
     write_task(path, task, settings.task)
     return task
+
+
+def _json_lines(path: Path, remedy: str) -> Iterator[tuple[int, Any]]:
+    """Each whole line with its number; what follows the last line end is a line that a kill has torn."""
+    with system.opened(path, "file of a run") as file:
+        *whole, _torn = file.readall().split(b"\n")
+    for number, line in enumerate(whole, start=1):
+        try:
+            row = loads(line, max_values=1 << 16) if line else None
+        except ModelFileError:
+            raise _damaged(path, number, remedy) from None
+        if line:
+            yield number, row
+
+
+def _damaged(path: Path, line: int, remedy: str) -> ModelFileError:
+    return ModelFileError(f"line {line} of {path.name} is damaged", f"{path}:{line}", remedy)
 
 
 def _chunks(examples: Iterator[Example], size: int) -> Iterator[list[Example]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -18,6 +19,7 @@ from regard import strict_json
 from regard.errors import ModelFileError
 
 VERSION = 1
+CHECKSUM = "crc32"  # the note that holds the checksum of all else in the file
 LONGEST = 1 << 19  # bytes: some five thousand tensors; the worst such header is refused in 0.1 s
 PREFIX = 8
 ITEM_BYTES = {
@@ -126,6 +128,15 @@ def compose(entries: Iterable[Entry], metadata: Mapping[str, str]) -> bytes:
     text = json.dumps(table, separators=(",", ":")).encode()
     text += b" " * (-len(text) % PREFIX)
     return len(text).to_bytes(PREFIX, "little") + text
+
+
+def checksum(head: Header) -> int:
+    """The CRC-32 of a header without its checksum, to be continued over the bytes of the tensors.
+
+    It is for bits that flip on a disk, not for people who mean harm: they can write another checksum.
+    """
+    notes = {name: note for name, note in head.metadata.items() if name != CHECKSUM}
+    return zlib.crc32(compose(head.entries, notes))
 
 
 def shown(name: str) -> str:

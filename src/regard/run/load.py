@@ -47,7 +47,7 @@ _DRAWS = (
 def read_task(path: Path, name: str) -> Task:
     """The task and its vocabularies, from tokenizer.json."""
     content = read_bounded(path, "tokenizer", LONGEST_TASK)
-    document = loads(content, max_bytes=LONGEST_TASK, where=str(path))
+    document = loads(content, max_bytes=LONGEST_TASK, max_values=100, where=str(path))
     if not isinstance(document, dict) or document.get("format") != "regard-task":
         raise ModelFileError("this is no tokenizer of ours", where=str(path), remedy=_MEND)
     parts = document.get("parts")

@@ -90,7 +90,7 @@ class TrainSettings(Settings):
     log_every: PositiveInt = 20
     """Steps between two lines of the record."""
     keep: PositiveInt = 3
-    """Checkpoints kept."""
+    """Checkpoints kept, besides that of the best step."""
     patience: PositiveInt | None = None
     """Stop after so many evaluations without a better one."""
     best_by: Literal["loss", "score"] = "loss"

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -65,13 +66,19 @@ class Layout:
     def pieces(self) -> Iterator[bytes | memoryview]:
         """The file's bytes: the header, then one tensor at a time, copied only where it must be."""
         yield self.head
-        for tensor in self.stored:
-            plain = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
-            yield _bytes_of(plain)
+        yield from _pieces(self.stored)
 
 
-def lay_out(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> Layout:
-    """Decide the bytes of a file: the same tensors and notes give the same bytes, in any order."""
+def lay_out(
+    tensors: Mapping[str, Tensor],
+    metadata: Mapping[str, str] | None = None,
+    *,
+    checked: bool = True,
+) -> Layout:
+    """Decide the bytes of a file: the same tensors and notes give the same bytes, in any order.
+
+    `checked` puts a checksum among the notes; who keeps a hash elsewhere needs none.
+    """
     stored: dict[str, Tensor] = {}
     tied: dict[str, str] = {}
     owners: dict[tuple[object, ...], str] = {}
@@ -93,6 +100,12 @@ def lay_out(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = 
     notes = {**(metadata or {}), "format": "pt", "regard": str(header.VERSION)}
     if tied:
         notes["tied"] = json.dumps(tied, separators=(",", ":"))
+    ordered = tuple(stored[name] for name in names)
+    if checked:
+        found = header.checksum(Header(tuple(entries), notes))
+        for piece in _pieces(ordered):
+            found = zlib.crc32(piece, found)
+        notes[header.CHECKSUM] = f"{found:08x}"
     head = header.compose(entries, notes)
     if len(head) - header.PREFIX > header.LONGEST:
         raise UsageError(
@@ -100,7 +113,7 @@ def lay_out(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = 
             where="tensors",
             remedy="join some of them, or write several files",
         )
-    return Layout(head, tuple(stored[name] for name in names))
+    return Layout(head, ordered)
 
 
 def write(
@@ -120,31 +133,24 @@ def read(
 ) -> dict[str, Tensor]:
     """The tensors of a file, each checked and in its own memory; tied ones are one tensor again.
 
-    With `sha256` the very bytes that become tensors must have that hash.
+    With `sha256` the very bytes that become tensors must have that hash; without, the file's own checksum.
     """
     device = torch.device(device)
-    digest = hashlib.sha256()
-    update = digest.update if sha256 is not None else _ignore
     found: dict[str, Tensor] = {}
     nonfinite = []
     with system.opened(path, "weights file") as file:
         head, raw = _header(file, path)
-        update(raw)
+        check = _Check(head, raw, sha256)
         _check_memory(head, device, path)
         for entry in head.entries:
             tensor = _allocated(entry, path)
             for piece in _filled(file, _bytes_of(tensor), path):
-                update(piece)
+                check.update(piece)
             _check_truth(entry, tensor, path)
             if not allow_nonfinite and not _finite(tensor):
                 nonfinite.append(entry.name)
             found[entry.name] = tensor.to(device)
-    if sha256 is not None and digest.hexdigest() != sha256:
-        raise ModelFileError(
-            f"{path.name} is not what was written: its SHA-256 differs",
-            str(path),
-            "use another copy",
-        )
+    check.refuse_other(path)
     if nonfinite:
         raise ModelFileError(
             f"numbers that are not finite in {_listed(sorted(nonfinite))}",
@@ -152,6 +158,35 @@ def read(
             "take an earlier checkpoint",
         )
     return found | {alias: found[name] for alias, name in head.tied.items()}
+
+
+@final
+class _Check:
+    """What the bytes of a file must come to: a hash kept elsewhere, else the checksum among its own notes.
+
+    Files of others, and of regard 0.1, have no checksum.
+    """
+
+    def __init__(self, head: Header, raw: bytes, sha256: str | None) -> None:
+        self._sha256, self._digest = sha256, hashlib.sha256(raw)
+        self._crc = header.checksum(head)
+        self._noted = head.metadata.get(header.CHECKSUM) if "regard" in head.metadata else None
+
+    def update(self, piece: memoryview) -> None:
+        if self._sha256 is not None:
+            self._digest.update(piece)
+        elif self._noted is not None:
+            self._crc = zlib.crc32(piece, self._crc)
+
+    def refuse_other(self, path: Path) -> None:
+        if self._sha256 is not None:
+            name, same = "SHA-256", self._digest.hexdigest() == self._sha256
+        else:
+            name, same = "checksum", self._noted in (None, f"{self._crc:08x}")
+        if not same:
+            what = f"{path.name} is not what was written: its {name} differs"
+            remedy = "use another copy; of a run, `regard train FOLDER` makes it from a checkpoint"
+            raise ModelFileError(what, str(path), remedy)
 
 
 def read_header(path: Path) -> Header:
@@ -194,12 +229,13 @@ def check_against(
         )
 
 
+def _pieces(stored: Iterable[Tensor]) -> Iterator[memoryview]:
+    for tensor in stored:
+        yield _bytes_of(tensor.detach().cpu().resolve_conj().resolve_neg().contiguous())
+
+
 def _bytes_of(tensor: Tensor) -> memoryview:
     return tensor.reshape(-1).view(torch.uint8).numpy().data
-
-
-def _ignore(_piece: bytes | memoryview) -> None:
-    return None
 
 
 def _memory(tensor: Tensor) -> tuple[object, ...]:

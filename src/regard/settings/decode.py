@@ -17,7 +17,7 @@ class DecodeSettings(Settings):
     """Answers given."""
     penalty: Penalty = "gnmt"
     """What a hypothesis is divided by: nothing, its length, or (5 + length) / 6."""
-    alpha: float = Field(default=0.6, ge=0)
+    alpha: float = Field(default=0.6, ge=0, le=10)
     """The power of the length by which sums of log-probabilities are divided."""
     min_length: NonNegativeInt = 0
     """The fewest symbols of an answer."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from regard.config import Settings
 from regard.settings.names import (
@@ -88,7 +88,7 @@ class StackSettings(Settings):
     """Before each part, or after its sum."""
     norm_form: NormForm = "standard"
     """With gain and shift, or plain as on the slides."""
-    norm_eps: float = 1e-5
+    norm_eps: NonNegativeFloat = 1e-5
     """Added to the variance, or in the plain form to the deviation."""
     score: ScoreName = "scaled-dot"
     """How well a query and a key go together."""
@@ -98,7 +98,7 @@ class StackSettings(Settings):
     """How order is told."""
     position_at: Literal["input", "heads"] = "input"
     """Added to the input, or within each head."""
-    position_base: float = 10000.0
+    position_base: PositiveFloat = 10000.0
     """The longest wave of sinusoidal and rotary positions, over 2 pi."""
     reach: Reach = "full"
     """Who may be attended to."""

@@ -11,7 +11,8 @@ from regard.errors import ModelFileError
 from regard.text.words import is_control
 
 VERSION = 1
-MOST_ENTRIES = 1_000_000
+MOST_ENTRIES = 1 << 18
+MOST_VALUES = 5 * MOST_ENTRIES  # a piece, its score, and a merge with its two sides
 _REMEDY = "the file is damaged or foreign; get it again from its source, or train anew"
 
 
@@ -24,7 +25,7 @@ def write(name: str, body: Mapping[str, Any]) -> str:
 
 def read(name: str, keys: Sequence[str], text: str | bytes, where: str) -> dict[str, Any]:
     """The body of such a document: exactly these keys, of this format, of a version we know."""
-    value = strict_json.loads(text, max_depth=3, where=where)
+    value = strict_json.loads(text, max_depth=3, max_values=MOST_VALUES, where=where)
     if not isinstance(value, dict) or value.get("format") != name:
         refuse(f"this is not a {name} file", where)
     version = value.get("version")

@@ -14,7 +14,13 @@ from tokenizers.trainers import BpeTrainer
 from regard.text.count import count_letters, count_words, most_frequent
 from regard.text.settings import TextSettings
 from regard.text.unigram import unigram
-from regard.text.vocabulary import LONGEST_PIECE, Vocabulary, reserved
+from regard.text.vocabulary import (
+    LONGEST_PIECE,
+    MOST_BEGINNINGS,
+    Vocabulary,
+    beginnings,
+    reserved,
+)
 from regard.text.words import is_control
 
 LONGEST_LEARNED = 20  # characters; longer ones would be addresses and rules of dashes
@@ -40,7 +46,7 @@ def learn(
     segments = _within(words, frozenset(alphabet))
     least, fewer = max(PATTERN, settings.min_count), room - len(alphabet)
     if settings.kind == "unigram":
-        scores = unigram(segments, alphabet, fewer, least, LONGEST_LEARNED)
+        scores = _bearable(unigram(segments, alphabet, fewer, least, LONGEST_LEARNED))
         weights = (0.0,) * len(first) + tuple(scores.values())
         return Vocabulary(settings, first + tuple(scores), scores=weights)
     pairs = _merge(segments, alphabet, fewer, least)
@@ -48,6 +54,15 @@ def learn(
     for left, right in pairs:
         ids.setdefault(left + right, len(ids))
     return Vocabulary(settings, tuple(ids), tuple((ids[left], ids[right]) for left, right in pairs))
+
+
+def _bearable(scores: dict[str, float]) -> dict[str, float]:
+    """Without the least likely of the longer pieces, where all of them would take too much memory."""
+    while beginnings(scores) > MOST_BEGINNINGS:
+        longer = [piece for piece in scores if len(piece) > 1]
+        for piece in longer[-max(1, len(longer) // 10) :]:
+            del scores[piece]
+    return scores
 
 
 def _frequent(words: Counter[str], min_count: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -11,8 +12,9 @@ from regard.config import Settings
 
 Kind = Literal["bpe", "unigram", "byte", "char", "word"]
 
-MOST_PIECES = 1_000_000
-LONGEST_SYMBOL = 32
+MOST_PIECES = 1 << 18  # more than any vocabulary in use has
+SHORTEST_SYMBOL, LONGEST_SYMBOL = 3, 32
+MOST_SYMBOLS = 1_000
 FEWEST_SUBWORDS = 300  # 4 specials, 256 bytes, and room for letters
 
 
@@ -36,7 +38,7 @@ class TextSettings(Settings):
     lines: int | None = Field(default=None, ge=1)
     """So many, the first, are enough to learn it from."""
     # Pieces that are whole wherever they are typed, such as `>>de<<`; nothing else becomes one.
-    symbols: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = Field(default=(), max_length=MOST_SYMBOLS)
     """Pieces that are whole wherever they are typed, such as >>de<<."""
 
     @field_validator("symbols")
@@ -46,10 +48,13 @@ class TextSettings(Settings):
             fault = _not_a_symbol(symbol)
             if fault:
                 raise ValueError(f"'{symbol}' {fault}")
-            if any(symbol in other for other in symbols if other != symbol):
-                raise ValueError(f"'{symbol}' is part of another symbol")
-        if len(set(symbols)) < len(symbols):
+        known = set(symbols)
+        if len(known) < len(symbols):
             raise ValueError("a symbol is there twice")
+        for symbol in symbols:
+            for part in _parts(symbol):
+                if part in known:
+                    raise ValueError(f"'{part}' is part of another symbol")
         return symbols
 
     @model_validator(mode="after")
@@ -60,10 +65,17 @@ class TextSettings(Settings):
         return self
 
 
+def _parts(symbol: str) -> Iterator[str]:
+    """Every shorter stretch of a symbol that could be a symbol."""
+    for length in range(SHORTEST_SYMBOL, len(symbol)):
+        for start in range(len(symbol) - length + 1):
+            yield symbol[start : start + length]
+
+
 def _not_a_symbol(symbol: str) -> str | None:
     """Why a text cannot be a symbol. Signs at its ends and a letter within: no word is ever cut so."""
-    if not 3 <= len(symbol) <= LONGEST_SYMBOL:
-        return f"has {len(symbol)} characters; a symbol has 3 to {LONGEST_SYMBOL}"
+    if not SHORTEST_SYMBOL <= len(symbol) <= LONGEST_SYMBOL:
+        return f"has {len(symbol)} characters; a symbol has {SHORTEST_SYMBOL} to {LONGEST_SYMBOL}"
     if not symbol.isprintable() or " " in symbol:
         return "holds a space or a character that does not show"
     if symbol[0].isalnum() or symbol[-1].isalnum() or not any(map(str.isalnum, symbol)):

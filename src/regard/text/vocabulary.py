@@ -8,8 +8,9 @@ the settings come next, and the learned pieces last.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,6 +24,7 @@ BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 FORMAT = "regard-text"
 LONGEST_PIECE = 64  # characters
+MOST_BEGINNINGS = 400_000  # of unigram pieces: the library keeps some 340 bytes for each
 _KEYS = ("settings", "pieces", "merges", "scores")
 
 
@@ -61,6 +63,16 @@ def reserved(settings: TextSettings) -> tuple[str, ...]:
     return SPECIALS + bytes_too + settings.symbols
 
 
+def beginnings(pieces: Iterable[str]) -> int:
+    """How many different beginnings the pieces have: the nodes of a tree that holds them all."""
+    count, before = 0, ""
+    for piece in sorted(pieces):
+        shared = takewhile(lambda two: two[0] == two[1], zip(before, piece, strict=False))
+        count += len(piece) - sum(1 for _ in shared)
+        before = piece
+    return count
+
+
 def _settings(tree: Any, where: str) -> TextSettings:
     try:
         # As JSON again, because there alone a list may strictly be a tuple.
@@ -84,6 +96,9 @@ def _pieces(body: Mapping[str, Any], settings: TextSettings, where: str) -> tupl
     for number in range(len(first), len(pieces)):
         if len(pieces[number]) > longest:
             document.refuse(f"pieces[{number}] has {len(pieces[number])} characters", where)
+    crowded = settings.kind == "unigram" and sum(map(len, pieces)) > MOST_BEGINNINGS
+    if crowded and beginnings(pieces) > MOST_BEGINNINGS:
+        document.refuse(f"the pieces have more than {MOST_BEGINNINGS:,} beginnings", where)
     return pieces
 
 

@@ -36,11 +36,11 @@ class MovingAverage:
     def shown(self, model: nn.Module) -> Iterator[None]:
         """The model with the averaged weights, for as long as the `with` lasts."""
         own = {name: p.detach().clone() for name, p in model.named_parameters()}
-        _put(model, self.weights)
+        put(model, self.weights)
         try:
             yield
         finally:
-            _put(model, own)
+            put(model, own)
 
 
 def mean_of(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
@@ -62,6 +62,6 @@ def mean_of(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def _put(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+def put(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     for name, parameter in model.named_parameters():
         parameter.copy_(weights[name])

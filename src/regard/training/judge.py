@@ -6,19 +6,21 @@ The best weights so far become the model of the run.
 from __future__ import annotations
 
 import base64
+import math
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
 import torch
 
 from regard.decode import DecodeSettings
+from regard.errors import DiskError, DivergedError, ModelFileError
 from regard.evaluate import Metric
 from regard.models import Model
 from regard.run.folder import SAMPLES, Run
 from regard.signals import Stop
 from regard.traces.trace import Trace, look_inside
 from regard.training import shard
-from regard.training.average import mean_of
+from regard.training.average import mean_of, put
 from regard.training.events import Evaluated, Listener
 from regard.training.feed import Feed
 from regard.training.progress import Learned, Progress
@@ -56,6 +58,7 @@ class Judge:
             # Alone, a stop may cut this short; among others, all finish what all began.
             stop = self.stop if self.world.size == 1 else Stop()
             loss = held_out_loss(model, self.valid, self.world, stop)
+            _refuse_nonfinite(loss, self.progress.step)
             plain = shard.plain(model, self.run, self.world)
             metrics = scores(self.run, plain, stop) if self.world.is_first else ()
             seen = samples(self.run, plain) if self.world.is_first else []
@@ -82,6 +85,50 @@ class Judge:
         named = ", ".join(map(str, steps))
         self.listener.noted(f"the average of steps {named} has held-out loss {loss:.4f}: {told}")
 
+    def mend(self) -> None:
+        """A model that is lost or damaged is made again from a checkpoint: the best step's, or the best."""
+        if self.world.is_first and self.progress.best_step:
+            fault = self.run.damage()
+            if fault is not None:
+                self._mend(fault)
+        self.world.wait()
+
+    def _mend(self, fault: str) -> None:
+        best, value = self.progress.best_step, self.progress.best
+        model = self._kept(best) if best in self.run.checkpoints.steps() else None
+        if model is None:
+            model, best, value = self._best_kept(fault)
+        self.run.save_model(model.state_dict())
+        self.progress.best, self.progress.best_step = value, best
+        self.listener.noted(f"{fault}; it was made again from the checkpoint of step {best:,}")
+
+    def _best_kept(self, fault: str) -> tuple[Model, int, float]:
+        """Of all checkpoints that can be read, the model that is judged best, its step and its value."""
+        alone = World(0, 1, self.world.device)
+        valid, best = valid_feed(self.run, alone), None
+        for step in self.run.checkpoints.steps():
+            model = self._kept(step)
+            if model is not None:
+                loss = held_out_loss(model.to(alone.device), valid, alone, self.stop)
+                value = self._value(loss, scores(self.run, model, self.stop))
+                if best is None or value < best[2]:
+                    best = (model, step, value)
+        if best is None:
+            raise ModelFileError(fault, str(self.run.folder), "no checkpoint can take its place")
+        return best
+
+    def _kept(self, step: int) -> Model | None:
+        """The model of a checkpoint as it was judged then; None where the checkpoint is damaged."""
+        try:
+            tensors = self.run.checkpoints.load(step).tensors
+        except (ModelFileError, DiskError):
+            return None
+        model = self.run.build_model()
+        model.load_state_dict(dict(tensors["model"]))
+        if "average" in tensors:
+            put(model, tensors["average"])
+        return model
+
     def _report(self, loss: float, metrics: tuple[Metric, ...]) -> Evaluated:
         """The same verdict on every process, though only the first has the scores."""
         value = self._value(loss, metrics) if self.world.is_first else 0.0
@@ -101,6 +148,16 @@ class Judge:
         for trace in seen:
             self.run.record("samples", sample_entry(report.step, trace))
         self.listener.sampled(report.step, seen)
+
+
+def _refuse_nonfinite(loss: float, step: int) -> None:
+    """Weights whose loss is not a number are no model: neither recorded nor kept (T8)."""
+    if not math.isfinite(loss):
+        raise DivergedError(
+            f"training diverged: after step {step} the held-out loss is {loss}",
+            where="train",
+            remedy="lower train.rate, raise train.warmup, or use train.precision = 'float32'",
+        )
 
 
 @torch.inference_mode()

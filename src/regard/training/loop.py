@@ -84,6 +84,7 @@ class Trainer:
     def train(self) -> Outcome:
         """Until the steps are done, patience ends, or somebody asks to stop."""
         self.keeper.restore()
+        self.judge.mend()
         self.feed.store.verify()
         self.listener.began(self.run, self._facts())
         reason = self._caught_up()

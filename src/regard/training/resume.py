@@ -46,8 +46,8 @@ class Keeper:
         wanted = settings.average_last if settings.average == "last" else 0
         if self.world.is_first:
             kept = max(settings.keep, wanted)
-            step = self.progress.step
-            for warning in self.run.checkpoints.save(step, tensors, self._state(), kept):
+            step, best = self.progress.step, [self.progress.best_step]
+            for warning in self.run.checkpoints.save(step, tensors, self._state(), kept, best):
                 self.listener.noted(warning)
         self._saved = self.progress.as_dict()
         self.world.wait()

@@ -1,0 +1,153 @@
+"""Settings drawn at random from the tree of settings itself, so that a new setting is drawn, too.
+
+Numbers come from the bounds that the settings declare: their ends, their defaults, and some between. Where a
+large number would only be slow (a width, a step count), `SMALL` keeps it small.
+"""
+
+from __future__ import annotations
+
+import random
+import types
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, Lt
+
+from regard.config import Settings
+from regard.data.toys import TOYS
+from regard.run.settings import RunSettings
+from regard.tasks.names import task_for
+
+# What would only be slow in a large size: (dotted path or last part) -> choices.
+SMALL: dict[str, tuple[Any, ...]] = {
+    "width": (4, 6, 8, 12),
+    "heads": (1, 2, 3, 4),
+    "key_width": (1, 2, 5),
+    "value_width": (1, 2, 5),
+    "feedforward": (1, 3, 9),
+    "layers": (1, 2),
+    "reach_size": (1, 2, 5, 32),
+    "train.steps": (1, 2),
+    "train.accumulate": (1, 2, 3),
+    "train.evaluate_examples": (0, 1, 3),
+    "train.workers": (0, 1, 2),
+    "train.compile": (False,),  # a compiler's minutes, and no other settings file
+    "text.vocabulary": (5, 40, 300, 310, 8000, 262_144),
+    "data.examples": (None, 20, 40, 262_144),
+    "decode.beam": (1, 2, 3, 7),
+    "decode.top_beams": (1, 2, 3, 7),
+    "decode.max_length": (1, 2, 5, 9),
+    "decode.min_length": (0, 0, 1, 5, 300),
+    "start": (None,),
+}
+OWN_READER = ("tag", "classify", "point")  # tasks whose readers have their name
+SYMBOLS = ((), (), ("<keep0>",), (">>de<<", ">>fr<<"), ("<a>", "<a>"), ("<<a>>", "<a>"), ("é-x",))
+
+
+def draw(seed: int) -> dict[str, Any]:
+    """A tree for `parse`: most are accepted, some are not. Settings that are left out keep their defaults."""
+    chance = random.Random(f"settings/{seed}")
+    tree = _group(RunSettings, chance, "")
+    toy = TOYS[chance.choice(sorted(TOYS))]
+    tree["data"] = {"toy": toy.name, **_some(tree.get("data", {}), ("examples", "on_bad_utf8"))}
+    task = tree["task"] = task_for(toy.kind)
+    kinds = (task,) if task in OWN_READER else ("rnn", "transformer")
+    while tree["model"]["reader"]["kind"] not in kinds or _reads(tree) == (task == "language"):
+        tree["model"] = _group(RunSettings.model_fields["model"].annotation, chance, "model.")
+    return tree
+
+
+def _reads(tree: dict[str, Any]) -> bool:
+    return "encoder" in tree["model"]
+
+
+def _some(tree: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: tree[name] for name in names if name in tree}
+
+
+def _group(kind: Any, chance: random.Random, path: str) -> dict[str, Any]:
+    """Some of a group's settings: those that are required, and each other with an even chance."""
+    tree = {}
+    for name, field in kind.model_fields.items():
+        # A group is always drawn, for what is slow in it; the kind says which group it is.
+        is_drawn = name == "kind" or _small(f"{path}{name}") or _is_group(field.annotation)
+        if is_drawn or field.is_required() or chance.random() < 0.5:
+            annotation = (
+                Annotated[(field.annotation, *field.metadata)]
+                if field.metadata
+                else field.annotation
+            )
+            value = _value(annotation, chance, f"{path}{name}")
+            if value is not None:
+                tree[name] = value
+    return tree
+
+
+def _small(path: str) -> tuple[Any, ...]:
+    return SMALL.get(path) or SMALL.get(path.rpartition(".")[2], ())
+
+
+def _is_group(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Settings)
+
+
+def _value(annotation: Any, chance: random.Random, path: str) -> Any:
+    if small := _small(path):
+        return chance.choice(small)
+    if path == "text.symbols":
+        return list(chance.choice(SYMBOLS))
+    bounds: list[Any] = []
+    while get_origin(annotation) is Annotated:
+        annotation, *more = get_args(annotation)
+        bounds += more
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        chosen = chance.choice(get_args(annotation))
+        bounded = chosen in (int, float) and bounds
+        return _value(Annotated[(chosen, *bounds)] if bounded else chosen, chance, path)
+    if origin is Literal:
+        return chance.choice(get_args(annotation))
+    if origin is tuple:
+        inner = get_args(annotation)
+        return [] if Ellipsis in inner else [_value(one, chance, path) for one in inner]
+    if origin is dict:  # groups by name, of which most tasks have none
+        inner = get_args(annotation)[1]
+        return {"left": _value(inner, chance, f"{path}.left")} if chance.random() < 0.1 else {}
+    if annotation is type(None):
+        return None
+    if annotation is bool:
+        return chance.random() < 0.5
+    if annotation is str:
+        return "x"
+    if annotation in (int, float):
+        return _number(annotation, bounds, chance)
+    if _is_group(annotation):
+        return _group(annotation, chance, f"{path}.")
+    raise AssertionError(f"{path}: no way to draw {annotation}")
+
+
+def _number(kind: type, bounds: list[Any], chance: random.Random) -> Any:
+    low, high = None, None
+    for bound in _flat(bounds):
+        step = 1 if kind is int else 1e-3
+        match bound:
+            case Ge(ge=value):
+                low = value
+            case Gt(gt=value):
+                low = value + step
+            case Le(le=value):
+                high = value
+            case Lt(lt=value):
+                high = value - step
+    low = -3 if low is None else low
+    choices = [low, low + 1, low + 7, low + 100] if high is None else [low, high, (low + high) / 2]
+    choices = choices if kind is float else [int(one) for one in choices] + [low + 2**40]
+    if high is None and kind is float:
+        choices += [low + 1e-9, 1e6]
+    return kind(chance.choice([one for one in choices if high is None or one <= high]))
+
+
+def _flat(bounds: list[Any]) -> list[Any]:
+    found = []
+    for bound in bounds:
+        found += _flat(bound.metadata) if hasattr(bound, "metadata") else [bound]
+    return found
