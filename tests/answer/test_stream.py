@@ -46,21 +46,21 @@ LINE = TextLine(7, "what?")
 
 class TestForm:
     def test_an_answer_is_one_line_whatever_is_in_it(self):
-        assert Form().write(LINE, ANSWER, "translate") == "a b \n"
+        assert Form().write(LINE, ANSWER) == "a b \n"
 
     def test_scores_come_first(self):
-        assert Form(scores=True).write(LINE, ANSWER, "translate") == "-1.2500\ta b \n"
+        assert Form(scores=True).write(LINE, ANSWER) == "-1.2500\ta b \n"
 
     def test_alternatives_fill_as_many_lines_as_asked(self):
         form = Form(n_best=3)
-        assert form.write(LINE, ANSWER, "translate") == "a b \nc\n\n"
-        assert form.write(LINE, Prediction("x"), "tag") == "x\n\n\n"
+        assert form.write(LINE, ANSWER) == "a b \nc\n\n"
+        assert form.write(LINE, Prediction("x")) == "x\n\n\n"
         assert form.lines_each == 3
 
     def test_json_is_one_line_and_holds_everything(self):
         form = Form(n_best=2, as_json=True)
         assert form.lines_each == 1
-        entry = json.loads(form.write(LINE, ANSWER, "translate"))
+        entry = json.loads(form.write(LINE, ANSWER))
         assert entry["line"] == 7
         assert entry["input"] == "what?"
         assert entry["text"] == "a\nb\r"
@@ -70,20 +70,25 @@ class TestForm:
         ]
 
     def test_json_of_tags_names_the_words(self):
-        answer = Prediction("DET NOUN", symbols=("DET", "NOUN"))
-        entry = json.loads(Form(as_json=True).write(TextLine(1, "a dog ."), answer, "tag"))
+        answer = Prediction("DET NOUN", symbols=("DET", "NOUN"), words=("a", "dog"))
+        entry = json.loads(Form(as_json=True).write(TextLine(1, "a dog ."), answer))
         assert entry["words"] == ["a", "dog"]
+
+    def test_tags_stand_beside_their_words(self):
+        answer = Prediction("DET NOUN", -0.5, symbols=("DET", "NOUN"), words=("a", "dog"))
+        assert Form().write(TextLine(1, "a dog"), answer) == "a/DET dog/NOUN\n"
+        assert Form(scores=True).write(TextLine(1, "a dog"), answer) == "-0.5000\ta/DET dog/NOUN\n"
 
     def test_json_has_no_nan(self):
         answer = Prediction("x", float("nan"), ("x",), log_probabilities=(float("-inf"),))
-        entry = json.loads(Form(as_json=True).write(LINE, answer, "translate"))
+        entry = json.loads(Form(as_json=True).write(LINE, answer))
         assert entry["score"] is None
         assert entry["log_probabilities"] == [None]
 
     @given(text=st.text(), n_best=st.integers(1, 4), scores=st.booleans(), as_json=st.booleans())
     def test_any_text_fills_exactly_its_lines(self, text, n_best, scores, as_json):
         form = Form(n_best, scores, as_json)
-        written = form.write(LINE, Prediction(text, -1.0), "translate")
+        written = form.write(LINE, Prediction(text, -1.0))
         assert written.count("\n") == form.lines_each
         assert written.endswith("\n")
 

@@ -163,7 +163,7 @@ class TestRefusals:
     def test_unknown_languages(self, boxed, tell):
         code, _, err = tell("translate", TEXT, "--to", "it")
         assert code == 2
-        assert "this model knows no language 'it'" in err
+        assert "this model does not translate into 'it'" in err
         assert "choose one of: de, en, fr" in err
 
     def test_a_map_is_for_the_eye(self, boxed, tell):

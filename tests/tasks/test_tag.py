@@ -1,14 +1,13 @@
 """One label a word, read at its first piece."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data.example import Tagged
 from regard.decode import DecodeSettings
 from regard.tasks import IGNORE, TASKS
-from regard.tasks.tag import words_of
 from regard.text import TextSettings
+from regard.text.treebank import words_of
 from tests.tasks.kit import EXAMPLES, model_of, task_of
 
 SETTINGS = DecodeSettings(beam=1)
@@ -38,18 +37,14 @@ def test_a_prediction_has_one_label_a_word():
         assert found.text.split(" ") == list(found.symbols)
 
 
-@pytest.mark.parametrize(
-    ("text", "cut"),
-    [
-        ("they light it", ["they", "light", "it"]),
-        ("He can't stop, can he?", ["He", "can't", "stop", ",", "can", "he", "?"]),
-        ("Mr. Li left .", ["Mr.", "Li", "left", "."]),
-        ("\tU.S.\t10 000\ttroops", ["U.S.", "10 000", "troops"]),
-        ("  ", []),
-    ],
-)
-def test_words_are_cut_unless_they_stand_apart_already(text, cut):
-    assert words_of(text) == cut
+def test_a_prediction_shows_each_tag_beside_its_word():
+    task, model = task_of("tag"), model_of("tag")
+    (found,) = task.predict(model, ["She doesn't work."], SETTINGS)
+    assert found.words == ("She", "does", "n't", "work", ".")
+    pairs = [word.rpartition("/") for word in found.beside.split(" ")]
+    assert [word for word, _, _ in pairs] == list(found.words)
+    assert [tag for _, _, tag in pairs] == list(found.symbols)
+    assert found.as_dict()["words"] == list(found.words)
 
 
 @given(st.lists(words, max_size=7))

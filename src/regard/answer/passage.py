@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import final
 
-from regard.errors import UsageError, nearest
+from regard.errors import UsageError
 from regard.tasks import Prediction, Translate
 from regard.text.keep import Hidden, foreign, hide, keeps, languages, tag
-from regard.text.language import NAMES, guess
+from regard.text.language import NAMES, target_of
 from regard.text.sentences import Span, fitted, sentences, weave
 
 Ask = Callable[[list[str], list[int]], list[Prediction]]  # texts and their numbers -> answers
@@ -101,22 +101,8 @@ class Passages:
     def target(self, text: str, to: str | None) -> str | None:
         """The language to translate a text into: the one asked for or typed, or English from another."""
         known = self.languages
-        if to is not None:
-            if to not in known:
-                what = f"this model does not translate into '{to}'"
-                remedy = nearest(str(to), known) if known else "leave it out: it has one target"
-                raise UsageError(what, f'to="{to}"', remedy)
-            return to
-        typed = [name for name in known if text.startswith(tag(name))]
-        if typed or not known:
-            return typed[0] if typed else None
-        own = guess(text)
-        if own in (None, "en") or "en" not in known:
-            others = [name for name in known if name != own]
-            listed = ", ".join(f"{name} ({NAMES.get(name, name)})" for name in others)
-            remedy = f'say to="{others[0]}"; this model knows {listed}'
-            raise UsageError("into which language?", "to=None", remedy)
-        return "en"
+        typed = next((name for name in known if text.startswith(tag(name))), None)
+        return typed if to is None and typed is not None else target_of(text, to, known)
 
     def bare(self, text: str) -> str:
         """A text without the tag that somebody typed before it."""

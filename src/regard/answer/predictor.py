@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from regard.answer.capacity import Room, fitting
+from regard.answer.doubts import Doubts
 from regard.answer.engine import Engine, Note, Precision, changed
 from regard.answer.forms import Choice, Forms
 from regard.answer.passage import Part, Passages
@@ -24,8 +25,8 @@ from regard.run.device import choose_device
 from regard.run.find import folder_of
 from regard.run.folder import Run
 from regard.tasks import TASKS, Prediction, Translate
-from regard.tasks.tag import words_of
 from regard.tasks.task import Progress
+from regard.text.language import chosen
 
 if TYPE_CHECKING:
     from regard.traces.trace import Trace
@@ -168,6 +169,11 @@ class Predictor:
         split = bool(self.languages) if split is None else split
         answers = self.predict(texts, to=to, split=split, beam=beam, truncate=truncate)
         found = [answer.text for answer in answers]
+        doubts = Doubts(None if to is None else chosen(to, self.languages), self.languages)
+        for number, (text, answer) in enumerate(zip(listed(texts), found, strict=True), start=1):
+            doubts.add(number, text, answer)
+        for told in doubts.told():
+            self.engine.note(told)
         return found[0] if isinstance(texts, str) else found
 
     @overload
@@ -181,8 +187,7 @@ class Predictor:
         self.require("tag")
         read = self.fitting(listed(texts), truncate=truncate)
         found = [
-            list(zip(words_of(text) if text.strip() else (), answer.symbols, strict=True))
-            for text, answer in zip(read, self.predict(read), strict=True)
+            list(zip(answer.words, answer.symbols, strict=True)) for answer in self.predict(read)
         ]
         return found[0] if isinstance(texts, str) else found
 

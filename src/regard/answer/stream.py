@@ -12,16 +12,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
+from regard.answer.doubts import Doubts
 from regard.answer.engine import Note
 from regard.answer.predictor import EMPTY, Predictor
 from regard.data.compressed import Stream as ByteStream
 from regard.data.lines import TextLine
 from regard.decode import DecodeSettings
-from regard.errors import DataError, UsageError, nearest
+from regard.errors import DataError, UsageError
 from regard.run.system import disk_errors
 from regard.tasks import Prediction
-from regard.tasks.tag import words_of
 from regard.tasks.task import Progress
+from regard.text.language import chosen, target_of
 
 _SHARD = re.compile(r"(\d{1,9})/(\d{1,9})")
 _BREAKS = str.maketrans("\r\n", "  ")  # an answer is one line, whatever the model says
@@ -71,12 +72,14 @@ class Form:
         """How many lines each answer takes."""
         return 1 if self.as_json else self.n_best
 
-    def write(self, line: TextLine, answer: Prediction, task: str) -> str:
+    def write(self, line: TextLine, answer: Prediction) -> str:
         """All lines of one answer; an alternative that does not exist is a blank line."""
         ranked = (answer.alternatives or ((answer.text, answer.score),))[: self.n_best]
         if self.as_json:
-            entry = _entry(line, answer, task, self.n_best)
+            entry = _entry(line, answer, self.n_best)
             return json.dumps(entry, ensure_ascii=False, allow_nan=False) + "\n"
+        if answer.words:
+            ranked = ((answer.beside, answer.score),)
         written = [self._one(text.translate(_BREAKS), score) for text, score in ranked]
         written += [""] * (self.n_best - len(written))
         return "".join(f"{one}\n" for one in written)
@@ -91,6 +94,7 @@ class Manner:
     """How a translator reads: into which language, and whether sentence by sentence."""
 
     to: str | None = None
+    spoken: str | None = None
     split: bool = False
 
     @classmethod
@@ -99,14 +103,11 @@ class Manner:
     ) -> Manner:
         """What was asked for, where the model can do it; else what is usual for it."""
         known = predictor.languages
-        for name, asked in (("to", to), ("from", spoken)):
-            if asked is not None and asked not in known:
-                remedy = nearest(asked, known) if known else "leave it out: it knows one direction"
-                what = f"this model knows no language '{asked}'"
-                raise UsageError(what, f'{name}="{asked}"', remedy)
-        if to is None and spoken is not None and predictor.passages is not None:
-            to = "en" if spoken != "en" else predictor.passages.target("", None)
-        return cls(to, bool(known) if split is None else split)
+        spoken = None if spoken is None else chosen(spoken, known, "from")
+        to = None if to is None else chosen(to, known)
+        if to is None and spoken is not None:
+            to = "en" if spoken != "en" else target_of("", None, known)
+        return cls(to, spoken, bool(known) if split is None else split)
 
 
 @final
@@ -129,7 +130,18 @@ class Stream:
     def answers(
         self, lines: Iterator[TextLine], advance: Progress | None = None
     ) -> Iterator[list[tuple[TextLine, Prediction]]]:
-        """Each line with its answer, in order, some at a time."""
+        """Each line with its answer, in order, some at a time; in the end what is doubtful about them."""
+        doubts = Doubts(self.manner.to, self.predictor.languages, "line")
+        for some in self._answers(lines, advance):
+            for line, answer in some if self.manner.spoken is None else ():
+                doubts.add(line.number, line.text, answer.text)
+            yield some
+        for told in doubts.told():
+            self.note(told)
+
+    def _answers(
+        self, lines: Iterator[TextLine], advance: Progress | None
+    ) -> Iterator[list[tuple[TextLine, Prediction]]]:
         while taken := list(islice(lines, self.chunk)):
             try:
                 found = self._together(taken, advance)
@@ -218,9 +230,7 @@ def _whole(file: ByteStream, lines_each: int) -> int:
     return done
 
 
-def _entry(line: TextLine, answer: Prediction, task: str, n_best: int) -> dict[str, Any]:
+def _entry(line: TextLine, answer: Prediction, n_best: int) -> dict[str, Any]:
     entry: dict[str, Any] = {"line": line.number, "input": line.text, **answer.as_dict()}
     entry["alternatives"] = entry["alternatives"][:n_best]
-    if task == "tag":
-        entry["words"] = words_of(line.text)[: len(answer.symbols)]
     return entry

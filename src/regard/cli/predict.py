@@ -218,7 +218,7 @@ def predict(
         if done:
             output.say(f"{done:,} answers are there already")
         for some in stream.answers(skip(lines, done, origin), shown.advance):
-            text = "".join(form.write(line, answer, predictor.task) for line, answer in some)
+            text = "".join(form.write(line, answer) for line, answer in some)
             with shown.aside():
                 write_out(file, text, durable=target is not None)
                 if looking:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
@@ -22,8 +21,7 @@ from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
 from regard.tasks.labelling import Labelling, known
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, label_id, only
 from regard.text import PAD, Codec, Labels, TextSettings
-
-_WORDS = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+from regard.text.treebank import words_of
 
 
 @final
@@ -81,19 +79,22 @@ class Tag(Labelling):
         advance: Progress | None = None,
     ) -> list[Prediction]:
         """The likeliest label of each word."""
-        cut = [self.pieces(words_of(text)) for text in inputs]
+        words = [words_of(text) for text in inputs]
+        cut = [self.pieces(own) for own in words]
         found = [Prediction("")] * len(inputs)
         asked = [number for number, (pieces, _) in enumerate(cut) if len(pieces)]
         for member, sure in known(model, [cut[number][0] for number in asked], tokens, advance):
             starts = torch.from_numpy(cut[asked[member]][1])
-            found[asked[member]] = self._prediction(sure[starts])
+            found[asked[member]] = self._prediction(sure[starts], words[asked[member]])
         return found
 
-    def _prediction(self, sure: torch.Tensor) -> Prediction:
+    def _prediction(self, sure: torch.Tensor, words: Sequence[str]) -> Prediction:
         best, ids = sure.max(-1)
         tags = tuple(self.labels.decode(number) for number in ids.tolist())
         values = tuple(best.tolist())
-        return Prediction(" ".join(tags), sum(values), tags, tuple(ids.tolist()), values)
+        return Prediction(
+            " ".join(tags), sum(values), tags, tuple(ids.tolist()), values, words=tuple(words)
+        )
 
     def encode(self, text: str) -> np.ndarray:
         """The pieces of its words."""
@@ -136,18 +137,3 @@ class Tag(Labelling):
         if any(name.startswith("B-") for name in self.labels.names):
             metrics.insert(0, span_f1(guesses, truths))
         return metrics
-
-
-def words_of(text: str) -> list[str]:
-    """Words as a tagger wants them: as they stand when punctuation is set apart already, else cut.
-
-    Behind tabs (one in front, too) words are always taken as they stand.
-    """
-    if text.startswith("\t"):
-        return text[1:].split("\t")
-    spaced = text.split()
-    return spaced if any(not _letters(word) for word in spaced) else _WORDS.findall(text)
-
-
-def _letters(word: str) -> bool:
-    return any(character.isalnum() for character in word)

@@ -49,9 +49,14 @@ class Prediction:
     log_probabilities: tuple[float, ...] = ()
     finish: str = "end"
     alternatives: tuple[tuple[str, float], ...] = ()
-    parts: tuple[
-        Prediction, ...
-    ] = ()  # of running text, the answer to each sentence that was asked
+    parts: tuple[Prediction, ...] = ()  # of running text, the answer to each sentence
+    words: tuple[str, ...] = ()  # of the question, where each symbol belongs to one
+
+    @property
+    def beside(self) -> str:
+        """Each symbol beside the word it belongs to, `I/PRON saw/VERB`; without words, the text."""
+        pairs = zip(self.words, self.symbols, strict=False)
+        return " ".join(f"{word}/{symbol}" for word, symbol in pairs) or self.text
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, where numbers that are not finite become null."""
@@ -62,6 +67,7 @@ class Prediction:
             "log_probabilities": [_finite(value) for value in self.log_probabilities],
             "finish": self.finish,
             "alternatives": [{"text": text, "score": _finite(s)} for text, s in self.alternatives],
+            **({"words": list(self.words)} if self.words else {}),
         }
 
 
