@@ -164,7 +164,7 @@ class TestRefusals:
         code, _, err = tell("translate", TEXT, "--to", "it")
         assert code == 2
         assert "this model does not translate into 'it'" in err
-        assert "choose one of: de, en, fr" in err
+        assert "it knows en (English), fr (French), de (German)" in err
 
     def test_a_map_is_for_the_eye(self, boxed, tell):
         assert tell("translate", TEXT, "--to", "fr", "--look", "--json")[0] == 2

@@ -143,7 +143,7 @@ class TestAgainst:
             "evaluate", folder("rnn"), "--against", folder("transformer"), "--examples", 5
         )
         assert code == 0
-        assert out.count("paired bootstrap") == 2
+        assert out.count("paired randomisation") == 2
 
     def test_itself_is_no_better(self, folder, tell_json):
         run = folder("classify")
