@@ -1,11 +1,14 @@
 """Into which language a text goes when nobody said, and what a model from the box tells of itself."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from regard import box
 from regard.studio.app import create_app
+from regard.studio.goal import goal_of
 from tests.box import standin
 from tests.studio.conftest import BASE
 
@@ -45,6 +48,14 @@ def test_the_language_of_the_answer(boxed, text, asked, language, to):
     found = ask(boxed, text, to=asked)
     assert (found["language"], found["to"]) == (language, to)
     assert found["axes"]["source"]["pieces"][0] == f">>{to}<<"
+
+
+def test_from_english_the_first_language_of_the_card_is_taken():
+    """As in the README, whatever the order of the tags in the vocabulary."""
+    passages = SimpleNamespace(languages=("de", "en", "fr"))
+    card = SimpleNamespace(languages=("en", "fr", "de"))
+    assert goal_of(SimpleNamespace(passages=passages, card=card), ENGLISH, None) == "fr"
+    assert goal_of(SimpleNamespace(passages=passages, card=None), ENGLISH, None) == "de"
 
 
 def test_an_unknown_language_is_refused(boxed):

@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
 
 def goal_of(predictor: Predictor, text: str, to: str | None) -> str | None:
-    """The language asked for; else English from another, and from English the first other one it knows."""
+    """The language asked for; else English from another, and from English the first other one of its card."""
     known = predictor.passages.languages if predictor.passages is not None else ()
     if to is not None or not known or text.startswith(tuple(map(tag, known))):
         return to
     own = guess(text)
     if own is not None and own != "en" and "en" in known:
         return "en"
-    return next((name for name in known if name not in ("en", own)), known[0])
+    listed = predictor.card.languages if predictor.card is not None else ()
+    ordered = [*(name for name in listed if name in known), *known]
+    return next((name for name in ordered if name not in ("en", own)), known[0])
 
 
 def check_goal(predictor: Predictor, text: str) -> None:
