@@ -1,6 +1,6 @@
-"""What holds for all tests: every error has a remedy, and what runs on a GPU goes without shape checks.
+"""What holds for all tests: no test sees where it was started, and every error has a remedy.
 
-Through shape checks no compiler can see: `make test-gpu`.
+What runs on a GPU goes without shape checks, through which no compiler can see: `make test-gpu`.
 """
 
 import os
@@ -10,10 +10,41 @@ from functools import wraps
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from regard.errors import RegardError
 
+# A test proves nothing by the clock; `REGARD_LONG=1` looks for new examples, all else repeats the same ones.
+settings.register_profile("regard", deadline=None, derandomize="REGARD_LONG" not in os.environ)
+settings.load_profile("regard")
+
 PRODUCT = "import torch; x = torch.ones(64, 64, dtype=torch.bfloat16); x @ x"
+# What changes how the program speaks or where it looks; a test that means one of them sets it itself.
+LOOKED_AT = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "TTY_COMPATIBLE", "DISPLAY")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _any_terminal():
+    """As in a terminal where the environment is activated and nothing else is set."""
+    with pytest.MonkeyPatch.context() as change:
+        for name in LOOKED_AT:
+            change.delenv(name, raising=False)
+        change.setenv("PATH", str(Path(sys.prefix, "bin")), prepend=os.pathsep)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _elsewhere(tmp_path_factory):
+    """Fixtures of a whole module or session are made in an empty folder, not in the one of the shell."""
+    with pytest.MonkeyPatch.context() as change:
+        change.chdir(tmp_path_factory.mktemp("elsewhere"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(_elsewhere, tmp_path, monkeypatch):
+    """A test runs in a folder of its own: no `runs/` that somebody trained, and nothing left for the next."""
+    monkeypatch.chdir(tmp_path)
 
 
 def pytest_configure(config):
