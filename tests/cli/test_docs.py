@@ -20,14 +20,22 @@ LECTURES = (ROOT / "docs" / "lectures.md").read_text("utf-8")
 SHORT = re.compile(r"`(position|norm_form)=([\w-]+)`")
 
 
+def fenced(text, kind=""):
+    """The blocks of a page between fences, of one kind: plain ones hold commands, or what they print."""
+    return [
+        block
+        for word, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.S | re.M)
+        if word == kind
+    ]
+
+
 def commands(text):
     """Every command in backticks or in a block of its own, without the comment behind it."""
     for line in re.findall(r"`(regard [^`\n]+)`", text):
         yield line
-    for block in re.findall(r"```\n(.*?)```", text, re.S):
-        for line in block.split("\n"):
-            if line.startswith(("regard ", ".venv/bin/regard ")):
-                yield line.partition("  #")[0].removeprefix(".venv/bin/")
+    for line in "".join(fenced(text)).split("\n"):
+        if line.startswith("regard "):
+            yield line.partition("  #")[0].strip()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,56 +1,49 @@
-"""The tree in the README, made from each file's own first sentence: `python -m tests.house.tree --write`."""
+"""The list of files in docs/map.md, made from their docstrings: `python -m tests.house.tree --write`."""
 
 from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BEGIN, END = "<!-- tree -->\n```\n", "```\n<!-- /tree -->"
-WIDTH = 124
+PACKAGE = ROOT / "src" / "regard"
+MAP = ROOT / "docs" / "map.md"
+BEGIN, END = "<!-- tree -->\n", "<!-- /tree -->"
 
 
 def tree() -> str:
-    """One line a file of the package, with the clause its docstring opens with."""
-    lines: list[str] = []
-    _walk(ROOT / "src" / "regard", "", lines)
-    return "\n".join(lines) + "\n"
+    """A table for each folder of the package: its files, each with the sentence its docstring opens with."""
+    folders = [PACKAGE, *sorted(path.parent for path in PACKAGE.rglob("__init__.py"))[1:]]
+    return "".join(f"{line}\n" for folder in folders for line in _table(folder))
 
 
 def written() -> str:
-    """The tree as the README has it."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    return text.split(BEGIN, 1)[1].split(END, 1)[0]
+    """The tables as docs/map.md has them."""
+    return MAP.read_text("utf-8").split(BEGIN, 1)[1].split(END, 1)[0]
 
 
-def _walk(folder: Path, indent: str, lines: list[str]) -> None:
-    lines.append(_line(f"{indent}{folder.name}/", _clause(folder / "__init__.py")))
-    inside = indent + "  "
-    entries = [entry for entry in sorted(folder.iterdir()) if entry.name != "__pycache__"]
-    for entry in entries:
-        if entry.suffix == ".py" and entry.name != "__init__.py":
-            lines.append(_line(f"{inside}{entry.name}", _clause(entry)))
-        elif entry.suffix == ".toml":
-            first = entry.read_text("utf-8").split("\n", 1)[0].removeprefix("# ")
-            lines.append(_line(f"{inside}{entry.name}", first))
-    for entry in entries:
-        if entry.is_dir() and (entry / "__init__.py").is_file():
-            _walk(entry, inside, lines)
+def _table(folder: Path) -> Iterator[str]:
+    name = folder.relative_to(PACKAGE.parent).as_posix()
+    yield f"\n### `{name}/`\n\n{_sentence(folder / '__init__.py')}\n"
+    files = [path for path in sorted(folder.iterdir()) if path.suffix in (".py", ".toml")]
+    rows = [(path.name, _sentence(path)) for path in files if path.name != "__init__.py"]
+    if rows:
+        yield "| file | |\n|---|---|"
+    for row, sentence in rows:
+        yield f"| `{row}` | {sentence.replace('|', chr(92) + '|')} |"
 
 
-def _clause(path: Path) -> str:
-    docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+def _sentence(path: Path) -> str:
+    """What the file says of itself first, whole: of a docstring, or of the comment that opens a preset."""
+    text = path.read_text("utf-8")
+    if path.suffix == ".toml":
+        return text.split("\n", 1)[0].removeprefix("# ")
+    docstring = ast.get_docstring(ast.parse(text)) or ""
     return " ".join(docstring.split("\n\n")[0].split())
 
 
-def _line(name: str, clause: str) -> str:
-    line = f"{name:<28} {clause}"
-    return line if len(line) <= WIDTH else line[: WIDTH - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + " …"
-
-
 if __name__ == "__main__" and "--write" in sys.argv:
-    readme = ROOT / "README.md"
-    text = readme.read_text("utf-8")
-    head, rest = text.split(BEGIN, 1)
-    readme.write_text(head + BEGIN + tree() + END + rest.split(END, 1)[1], "utf-8")
+    head, rest = MAP.read_text("utf-8").split(BEGIN, 1)
+    MAP.write_text(head + BEGIN + tree() + END + rest.split(END, 1)[1], "utf-8")
