@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -17,8 +18,15 @@ from regard.layers.feedforward import activate
 from regard.settings.names import Activation
 
 Rows = Float[Tensor, "rows width"]
+Queries = Float[Tensor, "rows heads query width"]
 PRODUCT = 3  # what a product of floats takes, in products of whole numbers
 FEW = 8  # for fewer matrices than this one fused kernel is faster than three products
+FINEST = 1 << 14  # the largest weight of a query, in integers
+LOG_FINEST = math.log(FINEST)
+LONG = (1 << 24) // FINEST  # fewer keys than this have weights that add up exactly in float32
+SHARES = 1 << 23  # what all weights times the largest integer of a value come to, at the most
+SCORES = 1 << 17  # that the processor's cache has room for
+VECTOR = 64  # floats
 CACHED = 128  # rows of a feed-forward network that the processor's cache has room for
 
 
@@ -73,8 +81,18 @@ class Feed:
         if self.activation == "relu":
             inner = self.widen.relu(opened)
         else:
-            inner = activate(self.widen(opened), self.activation)
+            inner = _activated(self.widen(opened), self.activation)
         return self.residual.close(self.narrow.onto(inner, states))
+
+
+def _activated(states: Rows, name: Activation) -> Float[Tensor, "rows inner"]:
+    """The activation, by whole vectors: what does not fill one is worked out by another function."""
+    if name == "swiglu":
+        value, gate = states.chunk(2, -1)
+        return value * _activated(gate, "swish")
+    width = states.shape[1]
+    padded = F.pad(states, (0, -width % VECTOR)) if width % VECTOR else states
+    return activate(padded, name)[:, :width]
 
 
 @final
@@ -94,43 +112,92 @@ class Reading:
 
 
 def attend(
-    query: Float[Tensor, "rows heads query width"],
-    kept: Kept,
-    filled: int,
-    sight: Tensor | None,
-    scratch: Tensor | None = None,
-) -> Float[Tensor, "rows heads query width"]:
-    """softmax(q k^T + sight) v over the entries that are filled; queries are scaled already.
-
-    Keys, then values, that are whole numbers become floats on the scratch pad.
-    """
+    query: Queries, kept: Kept, filled: int, sight: Tensor | None, scratch: Tensor | None = None
+) -> Queries:
+    """softmax(q k^T + sight) v over the entries that are filled; queries are scaled already."""
+    if kept.scale is not None:
+        return _in_parts(_rounded(query, kept.largest), kept, filled, sight, scratch)
     rows, heads, queries, width = query.shape
     if rows * queries < FEW:
         key, value = kept.floats(filled)
         return F.scaled_dot_product_attention(query, key, value, sight, scale=1.0)
+    flat, keys = query.reshape(rows * heads, queries, width), kept.unscaled(0, filled, None)
+    scores = torch.bmm(flat, keys.transpose(1, 2)).view(rows, heads, queries, filled)
+    weights = torch.softmax(scores if sight is None else scores.add_(sight), -1)
+    return torch.bmm(weights.flatten(0, 1), kept.unscaled(1, filled, None)).view(query.shape)
+
+
+def _rounded(query: Queries, largest: int) -> Queries:
+    """Queries on a grid so coarse that their products with integers up to `largest` add up exactly.
+
+    Float32 adds integers below 2^24 without rounding, in any order. A sum behind a number 2^s times as large
+    keeps 24 - s bits, at most one of them more than here where it crosses a power of two.
+    """
+    shift = math.ceil(math.log2(2 * largest * query.shape[3]))
+    far = query.abs().amax(3, keepdim=True).mul_(2.0**shift)
+    return (query + far).sub_(far)
+
+
+def _in_parts(
+    query: Queries, kept: Kept, filled: int, sight: Tensor | None, scratch: Tensor | None
+) -> Queries:
+    """As many rows at once as the scratch pad has room for, and as many queries as the cache has."""
+    rows, heads, queries, width = query.shape
     some = rows if scratch is None else len(scratch) // max(1, heads * filled * width)
     if some < rows:
         parts = [slice(first, first + some) for first in range(0, rows, some)]
         shown = [None if sight is None else sight[part] for part in parts]
         found = (
-            attend(query[part], kept.of(part), filled, seen, scratch)
+            _in_parts(query[part], kept.of(part), filled, seen, scratch)
             for part, seen in zip(parts, shown, strict=True)
         )
         return torch.cat(list(found))
+    each = max(1, SCORES // max(1, rows * heads * filled))
+    if each < queries and (sight is None or sight.shape[2] == 1):
+        some_queries = query.split(each, 2)
+        return torch.cat([_exactly(part, kept, filled, sight, scratch) for part in some_queries], 2)
+    return _exactly(query, kept, filled, sight, scratch)
+
+
+def _exactly(
+    query: Queries, kept: Kept, filled: int, sight: Tensor | None, scratch: Tensor | None
+) -> Queries:
+    """Attention whose sums are exact: integers, so that neither their order nor their number matters.
+
+    With values v_j = b_j n_j, n_j integers, the sum of w_j v_j is that of round(c w_j b_j) n_j, divided by c,
+    and c is chosen so that it stays below 2^24. A key that is hidden has weight 0 and adds nothing.
+    """
+    rows, heads, queries, _ = query.shape
     key_scale, value_scale = kept.scales(filled)
     work = PRODUCT * query.numel() * filled
-    flat, keys = query.reshape(rows * heads, queries, width), kept.unscaled(0, filled, scratch)
-    scores = shared(work, torch.bmm, flat, keys.transpose(1, 2))
-    scores = _seen(scores.view(rows, heads, queries, filled), key_scale, sight)
-    weights = torch.softmax(scores, -1)
-    if value_scale is not None:
-        weights.mul_(value_scale)
-    values = kept.unscaled(1, filled, scratch)
-    return shared(work, torch.bmm, weights.flatten(0, 1), values).view(query.shape)
+    flat, scores = _vectors(rows * heads, queries, filled)
+    keys = kept.unscaled(0, filled, scratch).transpose(1, 2)
+    shared(work, _multiplied, query.reshape(rows * heads, queries, -1), keys, scores)
+    weights = _seen(scores.view(rows, heads, queries, filled), key_scale, sight)
+    weights.sub_(weights.amax(-1, keepdim=True).sub_(LOG_FINEST))
+    flat.exp_().round_()
+    total = weights.sum(-1, keepdim=True, dtype=torch.float64 if filled >= LONG else None).float()
+    bound = value_scale if sight is None else value_scale + sight
+    bound = bound.amax(-1, keepdim=True)
+    weights.mul_(value_scale).mul_((total * bound).reciprocal_().mul_(SHARES / kept.largest))
+    found = shared(work, torch.bmm, scores.round_(), kept.unscaled(1, filled, scratch))
+    return found.view(query.shape).mul_(bound.mul_(kept.largest / SHARES))
 
 
-def _seen(scores: Tensor, scale: Tensor | None, sight: Tensor | None) -> Tensor:
+def _multiplied(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
+    return torch.bmm(left, right, out=out)
+
+
+def _vectors(count: int, queries: int, filled: int) -> tuple[Tensor, Tensor]:
+    """Memory for scores, and all of it as one line of whole vectors, of which exp is the same everywhere."""
+    size = count * queries * filled
+    flat = torch.empty(-(-size // VECTOR) * VECTOR)
+    flat[size:] = 0.0
+    return flat, flat[:size].view(count, queries, filled)
+
+
+def _seen(scores: Tensor, scale: Tensor, sight: Tensor | None) -> Tensor:
     """The scores in their scale, without what is hidden."""
-    if scale is None:
-        return scores if sight is None else scores.add_(sight)
-    return scores.mul_(scale) if sight is None else torch.addcmul(sight, scores, scale)
+    if sight is None:
+        return scores.mul_(scale)
+    return torch.addcmul(sight, scores, scale, out=scores)

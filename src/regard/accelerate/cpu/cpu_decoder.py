@@ -41,7 +41,7 @@ class LeanState(Selectable):
     def extended(self) -> LeanState:
         """With room for the next symbol of each hypothesis."""
         said, scratch = self.said.extended(), self.scratch
-        if said.layers[0].scale is not None:
+        if said.layers[0].numbers.dtype == torch.int8:
             each = max(kept.numbers[0, 0].numel() for kept in (*said.layers, *self.sources))
             needed = max(each, min(PAD, each * self.rows))
             if scratch is None or len(scratch) < needed:

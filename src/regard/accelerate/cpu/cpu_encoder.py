@@ -12,13 +12,17 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.accelerate.cpu.beam_cache import HIDDEN
-from regard.accelerate.cpu.cpu_block import Feed, Norm, Reading
+from regard.accelerate.cpu.cpu_block import Feed, Norm, Reading, attend
+from regard.accelerate.cpu.kv_cache import Kept
 from regard.accelerate.cpu.threads import alone
 from regard.attention import Added, Padding
 from regard.layers import Source
 from regard.models.encoder import Encoded, Encoder
 
 CACHED = 256  # words
+FINE = (
+    255  # the largest integer of keys and values that are read once, and need not be kept in int8
+)
 
 
 @final
@@ -88,7 +92,7 @@ class LeanEncoder(Encoder):
     def _read(self, source: Source, sight: Tensor | None) -> Float[Tensor, "batch length width"]:
         states = self.table.sequence(source)
         for reading, feed in self.blocks:
-            states = feed(_read(reading, states, len(source), sight))
+            states = feed(_read(reading, states, len(source), sight, whole=self.whole))
         states = states if self.norm is None else self.norm(states)
         return states.view(*source.shape, -1)
 
@@ -107,12 +111,23 @@ def hidden(void: Tensor | None) -> Float[Tensor, "batch 1 1 key"] | None:
 
 
 def _read(
-    reading: Reading, states: Float[Tensor, "rows width"], batch: int, sight: Tensor | None
+    reading: Reading,
+    states: Float[Tensor, "rows width"],
+    batch: int,
+    sight: Tensor | None,
+    *,
+    whole: bool,
 ) -> Float[Tensor, "rows width"]:
     opened = reading.residual.open(states)
     three = reading.into(opened).view(batch, -1, 3, reading.heads, reading.width)
-    query, key, value = three.permute(2, 0, 3, 1, 4)
-    context = F.scaled_dot_product_attention(query, key, value, sight, scale=1.0)
+    query, key, value = three = three.permute(2, 0, 3, 1, 4)
+    if whole:
+        length = three.shape[3]
+        kept = Kept.empty(batch, reading.heads, length, reading.width, whole=True, largest=FINE)
+        kept.write(three[1:], 0)
+        context = attend(query, kept, length, sight)
+    else:
+        context = F.scaled_dot_product_attention(query, key, value, sight, scale=1.0)
     return reading.close(context.transpose(1, 2).reshape(len(states), -1), states)
 
 

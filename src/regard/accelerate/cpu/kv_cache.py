@@ -1,8 +1,8 @@
-"""Keys and values of one layer: as floats, or as whole numbers with one scale for each entry of a head.
+"""Keys and values of one layer: as floats, or as integers with one scale for each entry of a head.
 
 A scale is common to all that one product adds up, so it is applied to the few scores, and to the few
-weights, and never to the many numbers. Where rows are few, whole numbers are floats, times their scale: there
-memory is no matter, and these are read at once.
+weights, and never to the many numbers. Where rows are few the same integers lie in float32: there memory is
+no matter, and a product reads them at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import Tensor
 from regard.accelerate.cpu.product import TINY
 from regard.models.quantize import LARGEST
 
-FEW = 8
+FEW = 8  # rows; fewer are kept in float32
 Floats = Float[Tensor, "two rows heads entries width"]
 
 
@@ -29,16 +29,25 @@ class Kept:
     """Keys, then values, with room for more."""
 
     numbers: Tensor  # two rows heads room width
-    scale: Float[Tensor, "two rows heads 1 room"] | None
-    rounded: bool  # to whole numbers, be they floats
+    scale: Float[Tensor, "two rows heads 1 room"] | None  # None where the numbers are no integers
+    largest: int = LARGEST  # of the integers
 
     @classmethod
-    def empty(cls, rows: int, heads: int, room: int, width: int, *, whole: bool) -> Kept:
-        """Room for entries that are to be written."""
-        narrow = whole and rows >= FEW
+    def empty(
+        cls,
+        rows: int,
+        heads: int,
+        room: int,
+        width: int,
+        *,
+        whole: bool,
+        largest: int = LARGEST,
+    ) -> Kept:
+        """Room for entries that are to be written; integers beyond int8 lie in float32."""
+        narrow = whole and rows >= FEW and largest <= LARGEST
         kind = torch.int8 if narrow else torch.float32
         numbers = torch.empty(2, rows, heads, room, width, dtype=kind)
-        return cls(numbers, torch.empty(2, rows, heads, 1, room) if narrow else None, whole)
+        return cls(numbers, torch.empty(2, rows, heads, 1, room) if whole else None, largest)
 
     @property
     def room(self) -> int:
@@ -53,16 +62,11 @@ class Kept:
     def write(self, new: Floats, first: int) -> None:
         """Put entries in, the first of them here."""
         place = self.numbers[:, :, :, first : first + new.shape[3]]
-        if not self.rounded:
+        if self.scale is None:
             place.copy_(new)
             return
-        largest = new.abs().amax(4, keepdim=True)
-        scale = torch.add(TINY, largest, alpha=1 / LARGEST)
-        whole = (new / scale).round_()
-        if self.scale is None:
-            torch.mul(whole, scale, out=place)
-            return
-        place.copy_(whole)
+        scale = new.abs().amax(4, keepdim=True).clamp_(min=TINY).mul_(1 / self.largest)
+        place.copy_((new / scale).round_())
         self.scale[..., first : first + new.shape[3]] = scale.transpose(3, 4)
 
     def floats(self, filled: int) -> Floats:
@@ -72,19 +76,18 @@ class Kept:
             return numbers
         return numbers * self.scale[..., :filled].transpose(3, 4)
 
-    def scales(self, filled: int) -> tuple[Tensor | None, Tensor | None]:
+    def scales(self, filled: int) -> Float[Tensor, "two rows heads 1 filled"]:
         """What keys, and what values, are worth."""
-        if self.scale is None:
-            return None, None
-        keys, values = self.scale[..., :filled]
-        return keys, values
+        assert self.scale is not None
+        return self.scale[..., :filled]
 
     def unscaled(
         self, which: int, filled: int, scratch: Tensor | None
     ) -> Float[Tensor, "rows_heads filled width"]:
         """The keys (0) or the values (1) without their scales, as floats: on the scratch pad, if need be."""
         numbers = self.numbers[which, :, :, :filled]
-        if scratch is not None:
+        if numbers.dtype == torch.int8:
+            scratch = torch.empty(numbers.numel()) if scratch is None else scratch
             numbers = scratch[: numbers.numel()].view(numbers.shape).copy_(numbers)
         return numbers.flatten(0, 1)
 

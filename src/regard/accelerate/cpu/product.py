@@ -22,7 +22,7 @@ from regard.models.quantize import Weights, from_rows, to_rows
 Rows = Float[Tensor, "rows inputs"]
 Products = Float[Tensor, "rows outputs"]
 
-TINY = torch.full((), 1e-30)  # a row of zeros has this scale
+TINY = 1e-28  # what a row of zeros is divided by
 _ROWS = 32  # float32 weights are laid out for about so many rows
 
 
@@ -122,10 +122,8 @@ class WholeProduct(Product):
         """Each row's product but for the row's own scale, and that scale."""
         # By way of its absolute values a row's largest is found ten times sooner than by its norm.
         largest = (rows if self.bends else rows.abs()).amax(1, keepdim=True)
-        if self.bends:
-            largest.clamp_(min=0)
         middle = 0 if self.bends else (_most() + 1) // 2
-        scale = torch.add(TINY, largest, alpha=1 / (_most() - middle))
+        scale = largest.clamp_(min=TINY).mul_(1 / (_most() - middle))
         work = rows.numel() * self.outputs
         return shared(work, _multiply(), rows / scale, 1.0, middle, self.packed), scale
 
