@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.accelerate.cpu.kv_cache import Kept
-from regard.accelerate.cpu.product import Product
+from regard.accelerate.cpu.product import Product, constant
 from regard.accelerate.cpu.threads import shared
 from regard.layers.feedforward import activate
 from regard.settings.names import Activation
@@ -23,6 +23,7 @@ PRODUCT = 3  # what a product of floats takes, in products of whole numbers
 FEW = 8  # for fewer matrices than this one fused kernel is faster than three products
 FINEST = 1 << 14  # the largest weight of a query, in integers
 LOG_FINEST = math.log(FINEST)
+VANISHING = -9.0  # exp of it is 0 among integers; that of far less takes a processor far longer
 LONG = (1 << 24) // FINEST  # fewer keys than this have weights that add up exactly in float32
 SHARES = 1 << 23  # what all weights times the largest integer of a value come to, at the most
 SCORES = 1 << 17  # that the processor's cache has room for
@@ -112,11 +113,20 @@ class Reading:
 
 
 def attend(
-    query: Queries, kept: Kept, filled: int, sight: Tensor | None, scratch: Tensor | None = None
+    query: Queries,
+    kept: Kept,
+    filled: int,
+    sight: Tensor | None,
+    scratch: Tensor | None = None,
+    sizes: Tensor | None = None,
 ) -> Queries:
-    """softmax(q k^T + sight) v over the entries that are filled; queries are scaled already."""
+    """softmax(q k^T + sight) v over the entries that are filled; queries are scaled already.
+
+    `sizes` may tell the largest number of each query.
+    """
     if kept.scale is not None:
-        return _in_parts(_rounded(query, kept.largest), kept, filled, sight, scratch)
+        sizes = query.abs().amax(3, keepdim=True) if sizes is None else sizes
+        return _in_parts(_rounded(query, sizes, kept.largest), kept, filled, sight, scratch)
     rows, heads, queries, width = query.shape
     if rows * queries < FEW:
         key, value = kept.floats(filled)
@@ -127,14 +137,14 @@ def attend(
     return torch.bmm(weights.flatten(0, 1), kept.unscaled(1, filled, None)).view(query.shape)
 
 
-def _rounded(query: Queries, largest: int) -> Queries:
+def _rounded(query: Queries, sizes: Tensor, largest: int) -> Queries:
     """Queries on a grid so coarse that their products with integers up to `largest` add up exactly.
 
     Float32 adds integers below 2^24 without rounding, in any order. A sum behind a number 2^s times as large
     keeps 24 - s bits, at most one of them more than here where it crosses a power of two.
     """
     shift = math.ceil(math.log2(2 * largest * query.shape[3]))
-    far = query.abs().amax(3, keepdim=True).mul_(2.0**shift)
+    far = sizes.mul_(constant(2.0**shift))
     return (query + far).sub_(far)
 
 
@@ -174,14 +184,24 @@ def _exactly(
     keys = kept.unscaled(0, filled, scratch).transpose(1, 2)
     shared(work, _multiplied, query.reshape(rows * heads, queries, -1), keys, scores)
     weights = _seen(scores.view(rows, heads, queries, filled), key_scale, sight)
-    weights.sub_(weights.amax(-1, keepdim=True).sub_(LOG_FINEST))
-    flat.exp_().round_()
-    total = weights.sum(-1, keepdim=True, dtype=torch.float64 if filled >= LONG else None).float()
-    bound = value_scale if sight is None else value_scale + sight
-    bound = bound.amax(-1, keepdim=True)
-    weights.mul_(value_scale).mul_((total * bound).reciprocal_().mul_(SHARES / kept.largest))
+    weights.sub_(weights.amax(-1, keepdim=True).sub_(constant(LOG_FINEST)))
+    flat.clamp_(min=VANISHING).exp_().round_()
+    total = _total(weights)
+    bound = kept.bound
+    if bound is None:
+        bound = value_scale if sight is None else value_scale + sight
+        bound = bound.amax(-1, keepdim=True)
+    bound = bound * constant(kept.largest / SHARES)
+    weights.mul_(value_scale).div_(total.mul_(bound))
     found = shared(work, torch.bmm, scores.round_(), kept.unscaled(1, filled, scratch))
-    return found.view(query.shape).mul_(bound.mul_(kept.largest / SHARES))
+    return found.view(query.shape).mul_(bound)
+
+
+def _total(weights: Tensor) -> Tensor:
+    """The sum over keys, exactly, of integers of at most FINEST each."""
+    if weights.shape[-1] < LONG:
+        return weights.sum(-1, keepdim=True)
+    return weights.sum(-1, keepdim=True, dtype=torch.float64).float()
 
 
 def _multiplied(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
@@ -192,8 +212,7 @@ def _vectors(count: int, queries: int, filled: int) -> tuple[Tensor, Tensor]:
     """Memory for scores, and all of it as one line of whole vectors, of which exp is the same everywhere."""
     size = count * queries * filled
     flat = torch.empty(-(-size // VECTOR) * VECTOR)
-    flat[size:] = 0.0
-    return flat, flat[:size].view(count, queries, filled)
+    return flat, (flat[:size] if size % VECTOR else flat).view(count, queries, filled)
 
 
 def _seen(scores: Tensor, scale: Tensor, sight: Tensor | None) -> Tensor:

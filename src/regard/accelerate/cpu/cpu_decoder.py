@@ -116,7 +116,7 @@ class LeanDecoder(Decoder[LeanState]):
         if void is not None and sight is not None and bool(void.all(1).any()):
             states = states.masked_fill(void.unsqueeze(2), 0.0)
         with alone(whole=self.whole):
-            sources = tuple(self._seen(block, states) for block in self.blocks)
+            sources = tuple(self._seen(block, states).settled(sight) for block in self.blocks)
         return LeanState(said, sources, sight, rows)
 
     def _seen(self, block: LeanBlock, states: Float[Tensor, "rows length width"]) -> Kept:
@@ -162,10 +162,12 @@ def _say(reading: Reading, states: Rows, state: LeanState, number: int) -> Rows:
     layer, slots, filled = said.layers[number], said.slots, said.filled
     rows, heads, width = said.rows, reading.heads, reading.width
     three = reading.into(reading.residual.open(states)).view(rows, slots, 3, heads, width)
-    query, *_ = three = three.permute(2, 0, 3, 1, 4)
-    layer.write(three[1:], filled - slots)
+    three = three.permute(2, 0, 3, 1, 4)
+    sizes = None if layer.scale is None else three.abs().amax(4, keepdim=True)
+    layer.write(three[1:], filled - slots, None if sizes is None else sizes[1:])
     sight = None if said.sight is None else said.sight[:, None, :, :filled]
-    context = attend(query, layer, filled, sight, state.scratch)
+    size = None if sizes is None else sizes[0]
+    context = attend(three[0], layer, filled, sight, state.scratch, size)
     return reading.close(context.transpose(1, 2).reshape(len(states), -1), states)
 
 

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.accelerate.cpu.product import TINY
+from regard.accelerate.cpu.product import TINY, constant
 from regard.models.quantize import LARGEST
 
 FEW = 8  # rows; fewer are kept in float32
@@ -31,6 +31,8 @@ class Kept:
     numbers: Tensor  # two rows heads room width
     scale: Float[Tensor, "two rows heads 1 room"] | None  # None where the numbers are no integers
     largest: int = LARGEST  # of the integers
+    # The largest scale among the values that a row sees, where that never changes.
+    bound: Float[Tensor, "rows heads 1 1"] | None = None
 
     @classmethod
     def empty(
@@ -57,15 +59,24 @@ class Kept:
     def of(self, rows: slice) -> Kept:
         """These rows, to be written to."""
         scale = None if self.scale is None else self.scale[:, rows]
-        return replace(self, numbers=self.numbers[:, rows], scale=scale)
+        bound = None if self.bound is None else self.bound[rows]
+        return replace(self, numbers=self.numbers[:, rows], scale=scale, bound=bound)
 
-    def write(self, new: Floats, first: int) -> None:
-        """Put entries in, the first of them here."""
+    def settled(self, sight: Float[Tensor, "rows 1 1 room"] | None) -> Kept:
+        """The same, when nothing more is to be written."""
+        if self.scale is None:
+            return self
+        scale = self.scale[1] if sight is None else self.scale[1] + sight
+        return replace(self, bound=scale.amax(-1, keepdim=True))
+
+    def write(self, new: Floats, first: int, sizes: Tensor | None = None) -> None:
+        """Put entries in, the first of them here; `sizes` may tell the largest number of each."""
         place = self.numbers[:, :, :, first : first + new.shape[3]]
         if self.scale is None:
             place.copy_(new)
             return
-        scale = new.abs().amax(4, keepdim=True).clamp_(min=TINY).mul_(1 / self.largest)
+        sizes = new.abs().amax(4, keepdim=True) if sizes is None else sizes
+        scale = sizes.clamp_(min=TINY).mul_(constant(1 / self.largest))
         place.copy_((new / scale).round_())
         self.scale[..., first : first + new.shape[3]] = scale.transpose(3, 4)
 
@@ -95,7 +106,8 @@ class Kept:
         """The entries of these rows."""
         numbers = self.numbers[:, :, :, :filled].index_select(1, rows)
         scale = None if self.scale is None else self.scale[..., :filled].index_select(1, rows)
-        return replace(self, numbers=numbers, scale=scale).moved(filled, self.room)
+        bound = None if self.bound is None else self.bound.index_select(0, rows)
+        return replace(self, numbers=numbers, scale=scale, bound=bound).moved(filled, self.room)
 
     def moved(self, filled: int, room: int) -> Kept:
         """The same entries in another room."""

@@ -22,7 +22,7 @@ from regard.models.quantize import Weights, from_rows, to_rows
 Rows = Float[Tensor, "rows inputs"]
 Products = Float[Tensor, "rows outputs"]
 
-TINY = 1e-28  # what a row of zeros is divided by
+TINY = 1e-28  # what a row of zeros is divided by, in place of its largest number
 _ROWS = 32  # float32 weights are laid out for about so many rows
 
 
@@ -123,7 +123,7 @@ class WholeProduct(Product):
         # By way of its absolute values a row's largest is found ten times sooner than by its norm.
         largest = (rows if self.bends else rows.abs()).amax(1, keepdim=True)
         middle = 0 if self.bends else (_most() + 1) // 2
-        scale = largest.clamp_(min=TINY).mul_(1 / (_most() - middle))
+        scale = largest.clamp_(min=TINY).mul_(constant(1 / (_most() - middle)))
         work = rows.numel() * self.outputs
         return shared(work, _multiply(), rows / scale, 1.0, middle, self.packed), scale
 
@@ -166,6 +166,12 @@ def product(
             weight, scale = to_rows(weight)
         return WholeProduct(weight.contiguous(), scale.contiguous(), bias, bends=bends)
     return FloatProduct(weight if scale is None else from_rows(weight, scale), bias, few=few)
+
+
+@cache
+def constant(value: float) -> Float[Tensor, ""]:
+    """A number as a tensor: a Python float is converted anew whenever it meets one."""
+    return torch.full((), value, device="cpu")
 
 
 @cache
