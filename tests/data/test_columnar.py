@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import os
+import random
 import sys
+import warnings
 from pathlib import Path
 
 import pyarrow
@@ -187,3 +190,29 @@ def test_without_pyarrow_the_extra_is_named(monkeypatch):
         "a.parquet\n"
         "pip install 'regard[data]', or write it as JSON lines"
     )
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "file.arrow"])
+def test_no_damaged_file_ends_the_process(name):
+    """Offsets that point outside were followed, and a cut map was read past its end."""
+    path = saved(name, {"src": ["a b", "c", "ü" * 20] * 9, "tgt": ["d", "e f", "g"] * 9})
+    whole, dice = path.read_bytes(), random.Random(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
+        for _ in range(300):
+            content = bytearray(whole)
+            for _ in range(dice.randint(1, 3)):
+                place = dice.randrange(len(content))
+                content[place] = dice.choice((content[place] ^ 1 << dice.randrange(8), 0, 127, 255))
+            path.write_bytes(content[: dice.choice((None, dice.randrange(len(content))))])
+            try:
+                read(path)
+            except DataError:
+                pass
+            except BaseException:
+                os._exit(2)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0

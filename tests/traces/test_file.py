@@ -260,3 +260,30 @@ def test_every_field_is_documented():
         *traced("rnn").sites[0].arrays(),
     }
     assert not [name for name in fields if f"`{name}`" not in guide]
+
+
+def described(head: bytes) -> bytes:
+    """A trace whose first array has this header."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        size = len(head).to_bytes(2, "little")
+        archive.writestr("header.npy", b"\x93NUMPY\x01\x00" + size + head)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("head", [b"(" * 3000, b"{'descr': '''" + b"a" * 100, b"", b"\xff" * 50])
+def test_the_header_of_an_array_is_not_evaluated(head, tmp_path):
+    """NumPy's own reader raised tokenize.TokenError."""
+    refused(described(head), tmp_path, "is not one that traces have")
+
+
+def test_a_header_that_unpacks_to_far_more_than_it_is(tmp_path):
+    """61 kB took 1.8 GB."""
+    buffer = io.BytesIO()
+    text = np.frombuffer(b"[" + b"[]," * 2_000_000 + b"[]]", np.uint8)
+    with (
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("header.npy", "w") as stream,
+    ):
+        np.lib.format.write_array(stream, text)
+    refused(buffer.getvalue(), tmp_path, "the header of this trace has 6,000,1")

@@ -180,7 +180,9 @@ def describe(trace: Trace) -> dict[str, Any]:
 
 def parse(raw: bytes, where: str) -> Document:
     """The header these bytes are, or a `ModelFileError` that says where they are not."""
-    parsed = strict_json.loads(raw, max_bytes=MOST_BYTES, where=f"{where}, header")
+    parsed = strict_json.loads(
+        raw, max_bytes=MOST_BYTES, max_values=1 << 18, where=f"{where}, header"
+    )
     if not isinstance(parsed, dict) or parsed.get("format") != "regard-trace":
         refuse("this is no trace: its header is of something else", where)
     parsed = _upgraded(parsed)

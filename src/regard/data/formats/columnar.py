@@ -105,6 +105,9 @@ def _records(
             batches = iter(file)
         for batch in batches:
             wanted = batch if columns is None else batch.select(columns)
+            wanted.validate(
+                full=True
+            )  # offsets that point outside would be followed, to the process's end
             for start in range(0, batch.num_rows, ROWS):
                 yield wanted.slice(start, ROWS).to_pylist()
 
@@ -127,8 +130,9 @@ def _opened(path: Path, style: Style) -> Iterator[Any]:
             with parquet.ParquetFile(path) as file:
                 yield file
         else:
-            with pyarrow.memory_map(str(path)) as mapped:
-                yield (ipc.open_file if style == "Arrow file" else ipc.open_stream)(mapped)
+            # Not mapped: a file that is cut while it is read would end the process.
+            with pyarrow.OSFile(str(path)) as whole:
+                yield (ipc.open_file if style == "Arrow file" else ipc.open_stream)(whole)
     except (pyarrow.ArrowException, OSError, ValueError, KeyError) as fault:
         if isinstance(fault, DataError):
             raise
