@@ -1,8 +1,21 @@
 """Train attention models on your own text, and see where they look.
 
-    >>> model = regard.train(toy="reverse")
+    >>> model = regard.train(toy="reverse")          # or regard.train("mine.en", "mine.de")
     >>> model = regard.load("runs/reverse-translate")
     >>> model.translate("a b c")
+    >>> regard.trace(model, "a b c")                 # where it looked; a notebook draws it
+
+This page documents the front door. Everything else is an attribute of `regard` too, and explains itself:
+`help(regard.Heads)`.
+
+Attention       attend align Attention Heads Memory Aligned watch
+Scores          Dot ScaledDot General Additive Cosine Location FeatureMap
+Normalisers     Softmax Sparsemax Entmax15 Relu Sigmoid Hard Gumbel Proportional
+Masks           Causal Padding Window Strided GlobalWindow Given, and their `&`
+Positions       Sinusoidal sinusoid Learned Rotary Alibi
+Models          Model ModelSettings Sizes build count_parameters
+Search          greedy beam sample DecodeSettings Hypothesis
+Lectures        worked
 
 `import regard` is instant: torch is loaded with the first name that needs it.
 """
@@ -11,6 +24,8 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from regard.errors import nearest
 
 if TYPE_CHECKING:
     from regard import worked as worked
@@ -63,16 +78,36 @@ _HOMES = {
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names.split()}
 _ROOMS = ("worked",)
 
-__all__ = sorted([*_HOME_OF, *_ROOMS])  # noqa: PLE0605
+# The front door, which `help(regard)` documents and a star imports. The help of one torch module is 50 kB
+# long, so classes that are modules are found by their names alone.
+__all__ = [
+    "Listener",
+    "Prediction",
+    "Predictor",
+    "RegardError",
+    "Run",
+    "Trace",
+    "align",
+    "attend",
+    "head_view",
+    "load",
+    "look",
+    "model_view",
+    "neuron_view",
+    "trace",
+    "train",
+    "watch",
+    "worked",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"regard.{name}")
     if name not in _HOME_OF:
-        raise AttributeError(f"regard has no '{name}'")
+        raise AttributeError(f"regard has no '{name}': {nearest(name, _HOME_OF)}")
     return getattr(import_module(f"regard.{_HOME_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*_HOME_OF, *_ROOMS, "__version__"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
+from numbers import Integral, Real
 from pathlib import Path
 from typing import ClassVar
 
@@ -86,6 +88,35 @@ class PortError(RegardError, OSError):
     """The network or the port cannot be had."""
 
     exit_code = 9
+
+
+def is_integer(value: object, least: int = 0) -> bool:
+    """Whether this is an integer, of Python's or NumPy's, of at least so much."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+
+
+def require_integers(where: str, *, least: int = 1, **numbers: object) -> None:
+    """Refuse what is no integer, or too small a one: `require_integers("Heads", width=width)`."""
+    for name, value in numbers.items():
+        if not is_integer(value, least):
+            shown = repr(value) if isinstance(value, (int, float, str)) else kind_of(value)
+            raise UsageError(
+                f"{name} cannot be {shown[:60]}",
+                where=f"{where}.{name}",
+                remedy=f"give an integer of {least} or more",
+            )
+
+
+def require_number(where: str, **numbers: object) -> None:
+    """Refuse what is no number above 0."""
+    for name, value in numbers.items():
+        if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < math.inf:
+            shown = repr(value) if isinstance(value, (int, float, str)) else kind_of(value)
+            raise UsageError(
+                f"{name} cannot be {shown[:60]}",
+                where=f"{where}.{name}",
+                remedy="give a number above 0",
+            )
 
 
 def kind_of(value: object) -> str:

@@ -218,7 +218,6 @@ rows = torch.zeros(3, 2)
 four = torch.zeros(1, 1, 3, 2)
 attention = Attention(Dot(), Softmax())
 mistakes = {
-    "list": lambda: regard.attend(rows, rows, rows, mask=[[True]]),
     "word": lambda: regard.attend(rows, rows, rows, mask="causal"),
     "and": lambda: regard.Causal() & 3,
     "values": lambda: attention.remember(four, four[:, :, 1:]),
@@ -240,7 +239,6 @@ def test_without_the_checks_of_the_tests_the_refusals_are_ours():
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     example = "for example regard.Causal(), or Padding(lengths) & Window(3, 3)"
     expected = {
-        "list": ("a mask is a regard mask or a bool tensor, not list", "mask", example),
         "word": ("a mask is a regard mask or a bool tensor, not str", "mask", example),
         "and": ("a mask is a regard mask or a bool tensor, not int", "mask", example),
         "values": (

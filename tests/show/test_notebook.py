@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 
 import regard
 from regard.errors import UsageError
+from regard.show import notebook
 from regard.show.notebook import Page, head_view, model_view, neuron_view
 from tests.traces.kit import traced
 
@@ -111,7 +113,8 @@ def test_a_trace_of_our_own():
         ),
         (lambda: head_view(attention(), TOKENS, cross_attention=attention()), "not both"),
         (lambda: head_view(attention(), TOKENS, html_action="print"), "no action 'print'"),
-        (lambda: head_view(attention(), TOKENS), "there is no notebook"),
+        (lambda: head_view("runs/a"), "there is no text"),
+        (lambda: model_view("runs/a", TOKENS), "a list is no text"),
         (lambda: neuron_view("runs/a"), "there is no text"),
         (lambda: neuron_view("runs/a", sentence_a="a", sentence_b="b"), "one text at a time"),
         (lambda: neuron_view(torch.nn.Linear(1, 1)), "a Linear does not show its neurons"),
@@ -129,3 +132,21 @@ def test_in_a_notebook_it_is_displayed(monkeypatch):
     assert head_view(attention(), TOKENS) is None
     (page,) = shown
     assert page._repr_html_().startswith('<iframe sandbox="allow-scripts allow-downloads"')
+
+
+def test_a_model_and_a_text_are_enough(monkeypatch):
+    seen = traced("transformer")
+    calls = []
+    monkeypatch.setattr(notebook, "trace", lambda *given: calls.append(given) or seen)
+    model = Path("runs/first")
+    for view in (head_view, model_view, neuron_view):
+        shown = described(view(model, "two dogs run"))
+        assert len(shown["trace"]["sites"]) == len(seen.sites)
+    assert calls == [(model, "two dogs run")] * 3
+
+
+def test_without_a_notebook_the_page_says_how_it_is_kept(tmp_path):
+    shown = head_view(attention(), TOKENS)
+    assert repr(shown).endswith("kB; a notebook shows it, page.save('a.html') keeps it)")
+    shown.save(tmp_path / "a.html")
+    assert (tmp_path / "a.html").read_text("utf-8") == shown.data

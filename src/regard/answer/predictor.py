@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, final, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, final, overload
 
 import numpy as np
 import torch
@@ -127,6 +127,10 @@ class Predictor:
     def languages(self) -> tuple[str, ...]:
         """The languages that it can be asked to translate into; none, where it knows only one."""
         return self.passages.languages if self.passages else ()
+
+    def __call__(self, texts: str | Texts, **options: Any) -> Any:
+        """`model(text)` is what the model was trained to do: `model.translate(text)`, `model.tag(text)`."""
+        return getattr(self, METHOD_OF[self.task])(texts, **options)
 
     def __repr__(self) -> str:
         return f"Predictor({self.task}, {count_parameters(self.model):,} parameters, {self.device})"

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from regard.accelerate import attend as kernels
 from regard.attention import shield
+from regard.attention.choose import as_normaliser, as_score
 from regard.attention.mask import Mask, as_mask
 from regard.attention.memory import Memory, without_void
 from regard.attention.normalise import Normaliser
@@ -30,7 +31,7 @@ Watcher = Callable[["Aligned"], Tensor | None]
 
 @final
 class Attention(nn.Module):
-    """A score and a normaliser; where queries and keys come from is the caller's choice.
+    """A score and a normaliser, by name or as they are; where queries and keys come from is the caller's.
 
     Unwatched, the fastest kernel that is equal to the formula runs. `watch` sets `watcher`, which sees every
     alignment, and may return other weights to use instead.
@@ -38,16 +39,16 @@ class Attention(nn.Module):
 
     def __init__(
         self,
-        score: Score,
-        normaliser: Normaliser,
+        score: Score | str = "scaled-dot",
+        normaliser: Normaliser | str = "softmax",
         *,
         bias: Bias | None = None,
         dropout: float = 0.0,
         site: Site | None = None,
     ) -> None:
         super().__init__()
-        self.score = score
-        self.normaliser = normaliser
+        self.score = as_score(score)
+        self.normaliser = as_normaliser(normaliser)
         self.bias = bias
         self.dropout = dropout
         self.site = site

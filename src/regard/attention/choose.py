@@ -1,4 +1,4 @@
-"""The closed sets: every score and normaliser by its one-word name."""
+"""The closed sets: every score and normaliser by its one-word name, and what a person may give for one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from regard.attention.score import (
     ScaledDot,
     Score,
 )
-from regard.errors import UsageError, nearest
+from regard.errors import UsageError, kind_of, nearest
 from regard.settings.names import NormaliserName, ScoreName
 
 SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
@@ -91,3 +91,41 @@ def make_normaliser(name: str) -> Normaliser:
             raise UsageError(
                 f"no normaliser '{name}'", where="normalise", remedy=nearest(name, NORMALISERS)
             )
+
+
+def as_score(score: object, width: int | None = None, num_heads: int = 1) -> Score:
+    """A score, or one to learn by its name, for queries and keys of this width."""
+    if isinstance(score, Score):
+        return score
+    if not isinstance(score, str):
+        raise UsageError(
+            f"{_what(score)} is no score",
+            where="score",
+            remedy=f"give one of {', '.join(SCORES)}, or an object such as regard.ScaledDot()",
+        )
+    if width is None and score in ("general", "additive", "location"):
+        made = {"general": "General(8, 8)", "additive": "Additive(8, 8, neurons=8)"}
+        raise UsageError(
+            f"the {score} score has weights to learn, and needs the width of queries and keys",
+            where="score",
+            remedy=f"make one: regard.{made.get(score, 'Location(8, max_length=64)')}",
+        )
+    width = width or 1
+    return make_score(score, query_width=width, key_width=width, num_heads=num_heads)
+
+
+def as_normaliser(normaliser: object) -> Normaliser:
+    """A normaliser, or one by its name."""
+    if isinstance(normaliser, Normaliser):
+        return normaliser
+    if isinstance(normaliser, str):
+        return make_normaliser(normaliser)
+    raise UsageError(
+        f"{_what(normaliser)} is no normaliser",
+        where="normalise",
+        remedy=f"give one of {', '.join(NORMALISERS)}, or an object such as regard.Softmax()",
+    )
+
+
+def _what(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else kind_of(value)

@@ -12,18 +12,23 @@ from torch import Tensor, nn
 
 from regard.accelerate.attend import packed
 from regard.attention.attention import Attention
+from regard.attention.choose import as_score
 from regard.attention.mask import Mask
 from regard.attention.memory import Memory
 from regard.attention.position import Added, Rotary
-from regard.errors import UsageError
+from regard.attention.score import Score
+from regard.errors import UsageError, require_integers
 
 States = Float[Tensor, "batch length width"]
+Source = Float[Tensor, "batch source source_width"]
 
 
 @final
 class Heads(nn.Module):
     """Project, split into heads, attend, gate, merge, project.
 
+    `heads(states)` is self-attention, `heads(states, source)` attention to other states. `attention` is the
+    name of a score (with softmax), a score, or an `Attention` with a normaliser of its own.
     `key_width` and `value_width` are d_k and d_v; heads times width need not be the model's width.
     `gate` holds one number a head to multiply its context with, or None when all heads are simply open.
     """
@@ -32,7 +37,7 @@ class Heads(nn.Module):
         self,
         width: int,
         num_heads: int,
-        attention: Attention,
+        attention: Attention | Score | str = "scaled-dot",
         *,
         source_width: int | None = None,
         key_width: int | None = None,
@@ -41,6 +46,7 @@ class Heads(nn.Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        require_integers("Heads", width=width, num_heads=num_heads)
         key_width = key_width or head_width(width, num_heads)
         value_width = value_width or key_width
         source_width = source_width or width
@@ -49,7 +55,7 @@ class Heads(nn.Module):
         self.key = nn.Linear(source_width, num_heads * key_width, bias=bias)
         self.value = nn.Linear(source_width, num_heads * value_width, bias=bias)
         self.output = nn.Linear(num_heads * value_width, width, bias=bias)
-        self.attention = attention
+        self.attention = _attention(attention, key_width, num_heads)
         self.position = _fitting(position, key_width, value_width)
         self.register_buffer("gate", None)
         self.gate: Tensor | None
@@ -90,8 +96,31 @@ class Heads(nn.Module):
         key, value = self._ready(self.key(source), self.value(source), first)
         return memory.append(self.attention.score.prepare(key, first), value)
 
-    def forward(self, query: States, memory: Memory, *, late: bool = False) -> States:
-        """What each state reads from the memory."""
+    def forward(
+        self,
+        query: States,
+        memory: Memory | Source | None = None,
+        mask: Mask | Tensor | None = None,
+        *,
+        late: bool = False,
+    ) -> States:
+        """What each state reads: from a memory, from other states, or, alone, from all of themselves."""
+        if query.dim() != 3 or query.shape[-1] != self.query.in_features:
+            raise UsageError(
+                f"states of shape {tuple(query.shape)} cannot ask these heads",
+                where="query",
+                remedy=f"give (batch, length, {self.query.in_features}); for one text, states[None]",
+            )
+        if memory is None:
+            return self.within(query, mask, late=late)
+        if not isinstance(memory, Memory):
+            memory = self.remember(memory, mask)
+        elif mask is not None:
+            raise UsageError(
+                "a memory has its mask already",
+                where="mask",
+                remedy="give the mask where it is made: heads.remember(states, mask)",
+            )
         return self._answer(self.query(query), memory, late)
 
     def _answer(self, asked: Tensor, memory: Memory, late: bool = False) -> States:
@@ -180,6 +209,13 @@ def mapped(layer: nn.Linear, states: Tensor, *, late: bool) -> Tensor:
 def _parts(joined: Tensor, projections: Sequence[nn.Linear]) -> tuple[Tensor, ...]:
     """What each of the maps found."""
     return joined.split([projection.out_features for projection in projections], -1)
+
+
+def _attention(given: object, width: int, num_heads: int) -> Attention:
+    """The attention that was meant: itself, or that of a score."""
+    if isinstance(given, Attention):
+        return given
+    return Attention(as_score(given, width, num_heads))
 
 
 def head_width(width: int, num_heads: int) -> int:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, final
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from regard.errors import UsageError
+from regard.errors import UsageError, is_integer, kind_of
 
 Allowed = Bool[Tensor, "#batch #heads #query #key"]
 
@@ -81,6 +82,10 @@ class Padding(Mask):
 
     lengths: Int[Tensor, " batch"]
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.lengths, Tensor):
+            object.__setattr__(self, "lengths", _lengths(self.lengths))
+
     def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
         """J < length of the row."""
         return key < self.lengths[batch]
@@ -130,7 +135,7 @@ class Window(Mask):
     after: int
 
     def __post_init__(self) -> None:
-        if self.before < 0 or self.after < 0:
+        if not (is_integer(self.before) and is_integer(self.after)):
             raise UsageError(
                 f"a window reaches 0 or more positions, not {self}",
                 where="Window",
@@ -159,7 +164,7 @@ class Strided(Mask):
     stride: int
 
     def __post_init__(self) -> None:
-        if self.stride < 1:
+        if not is_integer(self.stride, 1):
             raise UsageError(
                 f"a stride is at least 1, not {self.stride}",
                 where="Strided",
@@ -185,7 +190,7 @@ class GlobalWindow(Mask):
     globals: int = 1
 
     def __post_init__(self) -> None:
-        if self.radius < 0 or self.globals < 0:
+        if not (is_integer(self.radius) and is_integer(self.globals)):
             raise UsageError(
                 f"radius and globals are 0 or more, not {self}",
                 where="GlobalWindow",
@@ -204,6 +209,10 @@ class Given(Mask):
     """Any pattern at all, written out as a bool tensor that broadcasts to (batch, heads, query, key)."""
 
     allowed: Allowed
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.allowed, Tensor) or self.allowed.dim() != 4:
+            object.__setattr__(self, "allowed", _pattern(self.allowed))
 
     def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         """Looked up; an axis of size 1 serves all."""
@@ -303,28 +312,61 @@ class Moved(Mask):
 
 
 def as_mask(mask: object) -> Mask | None:
-    """What a person may pass as a mask: one of ours, a bool tensor, or nothing."""
-    match mask:
-        case None | Mask():
-            return mask
-        case Tensor() if mask.dtype == torch.bool and 2 <= mask.dim() <= 4:
-            return Given(
-                mask.view(*(1,) * (4 - mask.dim()), *mask.shape)
-                if mask.dim() != 3
-                else mask[:, None]
-            )
-        case Tensor():
-            raise UsageError(
-                f"a mask is a bool tensor of 2 to 4 axes, not {mask.dtype} of {tuple(mask.shape)}",
-                where="mask",
-                remedy="True = may attend; write `scores_mask == 0` or `mask.bool()`",
-            )
-        case _:
-            raise UsageError(
-                f"a mask is a regard mask or a bool tensor, not {type(mask).__name__}",
-                where="mask",
-                remedy="for example regard.Causal(), or Padding(lengths) & Window(3, 3)",
-            )
+    """What a person may pass as a mask: one of ours, bools in a tensor, an array or lists, or nothing."""
+    if mask is None or isinstance(mask, Mask):
+        return mask
+    if isinstance(mask, (Tensor, np.ndarray, list, tuple)):
+        return Given(_pattern(mask))
+    if isinstance(mask, type):
+        raise UsageError(
+            f"{mask.__name__} is a class, and a mask is one of it",
+            where="mask",
+            remedy=f"write {mask.__name__}(...), as in Causal() or Window(3, 3)",
+        )
+    raise UsageError(
+        f"a mask is a regard mask or a bool tensor, not {type(mask).__name__}",
+        where="mask",
+        remedy="for example regard.Causal(), or Padding(lengths) & Window(3, 3)",
+    )
+
+
+def _pattern(given: Any) -> Allowed:
+    """Bools of 2 to 4 axes, with the axes that they leave out."""
+    mask = given if isinstance(given, Tensor) else _written(given)
+    if mask.dtype != torch.bool or not 2 <= mask.dim() <= 4:
+        raise UsageError(
+            f"a mask is a bool tensor of 2 to 4 axes, not {mask.dtype} of {tuple(mask.shape)}",
+            where="mask",
+            remedy="True = may attend; write `scores_mask == 0` or `mask.bool()`",
+        )
+    return mask[:, None] if mask.dim() == 3 else mask.view(*(1,) * (4 - mask.dim()), *mask.shape)
+
+
+def _lengths(given: Any) -> Tensor:
+    """How many keys of each row are real, where they were not written as a tensor."""
+    try:
+        lengths = torch.from_numpy(np.atleast_1d(np.array(given)))
+    except (TypeError, ValueError):
+        lengths = torch.empty(0)
+    if lengths.dim() != 1 or lengths.is_floating_point() or lengths.dtype == torch.bool:
+        raise UsageError(
+            f"{kind_of(given)} holds no lengths",
+            where="Padding.lengths",
+            remedy="give how many keys of each row are real, as in Padding([7, 3])",
+        )
+    return lengths
+
+
+def _written(rows: Any) -> Tensor:
+    """A mask written out by hand."""
+    try:
+        return torch.from_numpy(np.array(rows))
+    except (TypeError, ValueError):
+        raise UsageError(
+            "these rows are no mask",
+            where="mask",
+            remedy="True = may attend: as many rows as queries, each as long as there are keys",
+        ) from None
 
 
 def _misfit(allowed: Tensor, needed: tuple[int, ...]) -> UsageError:

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.attention.mask import Mask
-from regard.errors import UsageError
+from regard.errors import UsageError, kind_of
 
 
 @final
@@ -38,6 +38,14 @@ class Memory:
     def carry(self, **more: Float[Tensor, "batch heads key"]) -> Memory:
         """The same memory, carrying these as well."""
         return replace(self, carried={**self.carried, **more})
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.key, Tensor) and isinstance(self.value, Tensor)):
+            raise UsageError(
+                f"keys and values are tensors, not {kind_of(self.key)} and {kind_of(self.value)}",
+                where="Memory",
+                remedy="let an attention make it: attention.remember(key, value, mask)",
+            )
 
     @classmethod
     def room(

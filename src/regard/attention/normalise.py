@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from regard.errors import require_number
+
 Scores = Float[Tensor, "batch heads query key"]
 Weights = Float[Tensor, "batch heads query key"]
 Allowed = Bool[Tensor, "#batch #heads #query key"]
@@ -131,6 +133,7 @@ class Gumbel(Normaliser):
 
     def __init__(self, temperature: float = 1.0) -> None:
         super().__init__()
+        require_number("Gumbel", temperature=temperature)
         self.temperature = temperature
 
     @property

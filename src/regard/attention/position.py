@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.errors import UsageError
+from regard.errors import UsageError, require_integers
 
 Layout = Literal["interleaved", "halves"]
 
@@ -32,6 +32,8 @@ def sinusoid(
 
     `halves` puts all sines left and all cosines right. An odd width ends on a sine.
     """
+    require_integers("sinusoid", width=width)
+    require_integers("sinusoid", least=0, length=length)
     pairs = (width + 1) // 2
     position = torch.arange(first, first + length, device=device, dtype=torch.float64)
     frequency = base ** (-2 * torch.arange(pairs, device=device, dtype=torch.float64) / width)
@@ -57,6 +59,7 @@ class Added(nn.Module, ABC):
 
     def __init__(self, width: int) -> None:
         super().__init__()
+        require_integers(type(self).__name__, width=width)
         self.width = width
 
     @abstractmethod
@@ -96,6 +99,7 @@ class Learned(Added):
 
     def __init__(self, width: int, max_length: int) -> None:
         super().__init__(width)
+        require_integers("Learned", max_length=max_length)
         self.weight = nn.Parameter(torch.randn(max_length, width) * width**-0.5)
 
     def table(self, length: int, first: int = 0) -> Float[Tensor, "length width"]:
@@ -116,6 +120,7 @@ class Rotary(nn.Module):
 
     def __init__(self, width: int, base: float = 10000.0) -> None:
         super().__init__()
+        require_integers("Rotary", width=width)
         if width % 2:
             raise UsageError(
                 f"rotary positions turn pairs of neurons; a head of width {width} has one left over",
@@ -154,6 +159,7 @@ class Alibi(Bias):
 
     def __init__(self, num_heads: int) -> None:
         super().__init__()
+        require_integers("Alibi", num_heads=num_heads)
         self.register_buffer("slope", torch.tensor(slopes(num_heads)), persistent=True)
         self.slope: Tensor
 

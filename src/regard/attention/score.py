@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.errors import UsageError
+from regard.errors import UsageError, require_integers, require_number
 
 Query = Float[Tensor, "#batch #heads query query_width"]
 Key = Float[Tensor, "#batch #heads key key_width"]
@@ -95,6 +95,8 @@ class General(DotScore):
 
     def __init__(self, query_width: int, key_width: int, num_heads: int = 1) -> None:
         super().__init__()
+        sizes = {"query_width": query_width, "key_width": key_width, "num_heads": num_heads}
+        require_integers("General", **sizes)
         self.weight = _weight(num_heads, key_width, query_width)
 
     def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
@@ -111,6 +113,7 @@ class Cosine(DotScore):
 
     def __init__(self, sharpness: float = 1.0, learn: bool = False) -> None:
         super().__init__()
+        require_number("Cosine", sharpness=sharpness)
         log = torch.tensor(math.log(sharpness))
         self.log_sharpness = nn.Parameter(log) if learn else nn.Buffer(log, persistent=False)
 
@@ -132,6 +135,8 @@ class Location(DotScore):
 
     def __init__(self, query_width: int, max_length: int, num_heads: int = 1) -> None:
         super().__init__()
+        sizes = {"query_width": query_width, "max_length": max_length, "num_heads": num_heads}
+        require_integers("Location", **sizes)
         self.weight = nn.Parameter(
             torch.randn(num_heads, max_length, query_width) / math.sqrt(query_width)
         )
@@ -155,6 +160,8 @@ class Additive(Score):
 
     def __init__(self, query_width: int, key_width: int, neurons: int, num_heads: int = 1) -> None:
         super().__init__()
+        require_integers("Additive", query_width=query_width, key_width=key_width)
+        require_integers("Additive", neurons=neurons, num_heads=num_heads)
         self.query_weight = _weight(num_heads, query_width, neurons)
         self.key_weight = _weight(num_heads, key_width, neurons)
         self.value_weight = nn.Parameter(torch.randn(num_heads, neurons) / math.sqrt(neurons))

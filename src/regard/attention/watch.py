@@ -12,9 +12,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attention.attention import Aligned, Attention
-from regard.errors import UsageError, kind_of
+from regard.errors import RegardError, UsageError, kind_of, nearest
 
 Edit = Callable[[str, Aligned], Tensor | None]
+
+
+@final
+class UnknownPathError(UsageError, KeyError):
+    """Nothing was recorded under this path."""
+
+    __str__ = RegardError.__str__  # a KeyError would show the message in quotation marks
 
 
 @final
@@ -25,7 +32,16 @@ class Seen(Mapping[str, list[Aligned]]):
         self._calls: dict[str, list[Aligned]] = {}
 
     def __getitem__(self, path: str) -> list[Aligned]:
+        if path not in self._calls:
+            raise self._unknown(path)
         return self._calls[path]
+
+    def _unknown(self, path: object) -> UnknownPathError:
+        if not self._calls:
+            remedy = "call the model inside `with watch(model) as seen:`, and look afterwards"
+            return UnknownPathError("nothing was recorded", where="seen", remedy=remedy)
+        remedy = nearest(str(path), self._calls)
+        return UnknownPathError(f"nothing was recorded at '{path}'", where="seen", remedy=remedy)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._calls)

@@ -20,6 +20,7 @@ from regard.decode.penalty import best_to_come, divisor, hypothesis
 from regard.decode.prefix import Prefix, following, numbers
 from regard.decode.rank import best, best_continuations
 from regard.models import Decoder, Encoded, select
+from regard.models.encoder import require_encoded
 from regard.settings.decode import DecodeSettings
 
 # One step in plain numbers: row -> the (parent, token, log-probability) of each of its slots.
@@ -86,7 +87,8 @@ def beam(
     tree: bool = False,
 ) -> tuple[list[list[Hypothesis]], list[BeamTree] | None]:
     """The best `top_beams` hypotheses of each row, best first, and the tree when asked for."""
-    batch, device, width = len(encoded.states), encoded.states.device, settings.beam
+    states, width = require_encoded(encoded).states, settings.beam
+    batch, device = len(states), states.device
     prefix = prefix or Prefix.of([()] * batch, device)
     capacity = settings.max_length + prefix.tokens.shape[1]
     rows = torch.arange(batch, device=device)
@@ -103,8 +105,9 @@ def beam(
             break
         logits, state = decoder.step(state, tokens)
         each = _each(forced, width) if number < forced.longest + settings.min_length else forced
-        found = following(logits, each, number, end=decoder.end, min_length=settings.min_length)
-        found = found.to(totals.dtype)
+        found = following(logits, each, number, end=decoder.end, min_length=settings.min_length).to(
+            totals.dtype
+        )
         del logits  # what is large goes before the next step comes
         step = _choose(found, totals, finished, rows, forced.lengths <= number, decoder.end)
         record.add(step)

@@ -17,6 +17,7 @@ from regard.decode.penalty import hypothesis
 from regard.decode.prefix import Prefix, following, numbers
 from regard.decode.rank import best, first
 from regard.models import Decoder, Encoded, select
+from regard.models.encoder import require_encoded
 from regard.settings.decode import DecodeSettings
 
 # (log-probabilities, which rows these are, number of the step) -> one symbol a row
@@ -31,6 +32,7 @@ def greedy(
     prefix: Prefix | None = None,
 ) -> list[list[Hypothesis]]:
     """The most probable symbol at each step (L75); of equals, the one with the lower id."""
+    require_encoded(encoded)
     return _follow(decoder, encoded, settings, prefix, lambda found, _, __: first(found))
 
 
@@ -47,6 +49,7 @@ def sample(
     Each row draws from a stream of its own, seeded by (seed, its number in `streams`; else its place): its
     output does not depend on its neighbours, and with numbers not on its place either.
     """
+    require_encoded(encoded)
     longest = settings.max_length + (0 if prefix is None else prefix.tokens.shape[1])
     numbers = range(len(encoded.states)) if streams is None else streams
     drawn = [_stream(settings.seed, number, longest) for number in numbers]

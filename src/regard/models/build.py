@@ -10,7 +10,7 @@ from torch import nn
 
 from regard.attention import Attention, Heads, Softmax, make_normaliser, make_score
 from regard.attention.site import LABEL, PLACES, TARGET, Site
-from regard.errors import UsageError, nearest
+from regard.errors import UsageError, kind_of, nearest
 from regard.layers import (
     Embedding,
     Frames,
@@ -87,6 +87,13 @@ class Sizes:
 
 def build(settings: ModelSettings, sizes: Sizes) -> Model:
     """The model that these settings describe."""
+    for name, given, kind in (("settings", settings, ModelSettings), ("sizes", sizes, Sizes)):
+        if not isinstance(given, kind):
+            raise UsageError(
+                f"{name} cannot be {kind_of(given)}",
+                where=name,
+                remedy=f"give a regard.{kind.__name__}; to train, regard.train(...) builds the model itself",
+            )
     encoder = _encoders(settings, sizes)
     shared = None
     if settings.share_embedding and sizes.shared and isinstance(encoder, Encoder):

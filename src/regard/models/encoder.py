@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from regard.accelerate.stack import straight
 from regard.attention import Mask, Packed, Padding, Segments
+from regard.errors import UsageError, kind_of
 from regard.layers import (
     Embedded,
     Embedding,
@@ -166,3 +167,14 @@ class Padded(NamedTuple):
 def padding_of(source: Source, lengths: Tensor | None) -> Padding | None:
     """The padding of a batch; none when every row is full, as far as the caller knows."""
     return None if lengths is None else Padding(lengths.to(device=source.device, dtype=torch.long))
+
+
+def require_encoded(given: object) -> Encoded:
+    """What an encoder gave, to be searched in; anything else is refused."""
+    if not isinstance(given, Encoded):
+        raise UsageError(
+            f"a search reads what an encoder gave, and this is {kind_of(given)}",
+            where="encoded",
+            remedy="give model.encode(source, lengths); for text, regard.load(...).translate(text)",
+        )
+    return given

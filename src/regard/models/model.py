@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention import Packing
-from regard.errors import UsageError
+from regard.errors import UsageError, kind_of
 from regard.layers import Source
 from regard.models.decoder import Decoder, TokenDecoder
 from regard.models.encoder import SOURCE, Encoded, Encoder, Padded, TransformerEncoder, padding_of
@@ -118,5 +118,12 @@ def _not_packed(part: nn.Module | None) -> UsageError:
 
 
 def count_parameters(module: nn.Module) -> int:
-    """How many numbers a module learns; shared ones count once."""
+    """How many numbers a module learns; shared ones count once. Of what `regard.load` gives, its model's."""
+    module = module if isinstance(module, nn.Module) else getattr(module, "model", module)
+    if not isinstance(module, nn.Module):
+        raise UsageError(
+            f"{kind_of(module)} has no parameters",
+            where="module",
+            remedy="give a torch module, or what regard.load gives",
+        )
     return sum(parameter.numel() for parameter in module.parameters())

@@ -24,7 +24,7 @@ from regard.data import store
 from regard.data.example import Example, Tally
 from regard.data.loader import prefetch
 from regard.data.store import Frames, Ids, Store
-from regard.errors import ModelFileError
+from regard.errors import ModelFileError, UsageError, kind_of
 from regard.models import Model, build
 from regard.run import files, system, weights
 from regard.run.checkpoint import Checkpoints
@@ -83,8 +83,13 @@ class Run:
         return run
 
     @classmethod
-    def open(cls, folder: Path) -> Run:
+    def open(cls, folder: str | Path) -> Run:
         """An existing run."""
+        if not isinstance(folder, str | Path):
+            raise UsageError(
+                f"{kind_of(folder)} is no path", where="folder", remedy="give a string or a Path"
+            )
+        folder = Path(folder)
         config = folder / "config.toml"
         if not config.is_file():
             raise ModelFileError(

@@ -2,7 +2,7 @@
 
 >>> from regard import head_view, model_view     # was: from bertviz import head_view, model_view
 >>> head_view(attention, tokens)                 # weights of any model, (1, heads, query, key) a layer
->>> head_view(regard.trace("runs/first", "two dogs run"))
+>>> head_view("runs/first", "two dogs run")      # a model of ours, or what regard.trace gives
 
 The page needs no network, and shows decoding, cross-attention and long inputs like everything else.
 """
@@ -19,7 +19,8 @@ import numpy as np
 
 from regard.answer.look import trace
 from regard.answer.predictor import Predictor
-from regard.errors import UsageError
+from regard.errors import UsageError, kind_of
+from regard.run.folder import Run
 from regard.show.page import Theme, View, framed, page
 from regard.tasks import Prediction
 from regard.tasks.axis import Axis, Tokens
@@ -27,22 +28,32 @@ from regard.traces.site import Kind, TracedSite
 from regard.traces.trace import Trace
 
 Layers = Sequence[Any]  # one array or tensor a layer, (1, heads, query, key)
+ASKED = (Predictor, Run, str, Path)  # what stands for a model of ours
 
 
 @final
 @dataclass(frozen=True)
 class Page:
-    """A page ready to be shown or written to a file: `open("a.html", "w").write(page.data)`."""
+    """A page ready to be shown by a notebook, or written to a file: `page.save("a.html")`."""
 
     data: str
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file that any browser opens, without a network."""
+        Path(path).write_text(self.data, "utf-8")
+
+    def __repr__(self) -> str:
+        return (
+            f"Page({len(self.data) // 1000} kB; a notebook shows it, page.save('a.html') keeps it)"
+        )
 
     def _repr_html_(self) -> str:
         return framed(self.data)
 
 
 def head_view(  # noqa: PLR0913, PLR0917
-    attention: Trace | Layers | None = None,
-    tokens: Sequence[str] | None = None,
+    attention: Trace | Predictor | Run | str | Path | Layers | None = None,
+    tokens: Sequence[str] | str | None = None,
     sentence_b_start: int | None = None,
     prettify_tokens: bool = True,
     layer: int | None = None,
@@ -55,7 +66,11 @@ def head_view(  # noqa: PLR0913, PLR0917
     include_layers: Sequence[int] | None = None,
     html_action: str = "view",
 ) -> Page | None:
-    """Lines from each token to those it looks at, one colour a head."""
+    """Lines from each token to those it looks at, one colour a head.
+
+    `head_view(model, text)` looks into a model of ours; `head_view(attention, tokens)` shows the weights of
+    any model, (1, heads, query, key) a layer.
+    """
     given = _Given(attention, tokens, sentence_b_start, prettify_tokens, include_layers)
     seen = given.seen(
         encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens
@@ -65,8 +80,8 @@ def head_view(  # noqa: PLR0913, PLR0917
 
 
 def model_view(  # noqa: PLR0913, PLR0917
-    attention: Trace | Layers | None = None,
-    tokens: Sequence[str] | None = None,
+    attention: Trace | Predictor | Run | str | Path | Layers | None = None,
+    tokens: Sequence[str] | str | None = None,
     sentence_b_start: int | None = None,
     prettify_tokens: bool = True,
     display_mode: Theme | None = None,
@@ -79,7 +94,7 @@ def model_view(  # noqa: PLR0913, PLR0917
     include_heads: Sequence[int] | None = None,
     html_action: str = "view",
 ) -> Page | None:
-    """Every head of every layer at a glance."""
+    """Every head of every layer at a glance, of `(model, text)` or of `(attention, tokens)`."""
     given = _Given(
         attention, tokens, sentence_b_start, prettify_tokens, include_layers, include_heads
     )
@@ -102,29 +117,23 @@ def neuron_view(
 ) -> Page | None:
     """How a score comes about, neuron by neuron, for any score and any model of ours.
 
-    `model_type` and `tokenizer` are not needed: a run knows its own.
+    `neuron_view(model, text)` is enough: a run knows its own kind and tokenizer.
     """
-    del model_type, tokenizer
+    del tokenizer
     if sentence_b is not None:
         raise UsageError(
             "one text at a time is looked at",
             where="sentence_b",
             remedy="leave sentence_b out, and call it once for each text",
         )
-    if not isinstance(model, (Trace, Predictor, str, Path)):
+    if not isinstance(model, (Trace, *ASKED)):
         raise UsageError(
-            f"a {type(model).__name__} does not show its neurons",
+            f"{kind_of(model)} does not show its neurons",
             where="model",
             remedy="give a run folder, what regard.load gives, or a trace",
         )
-    if isinstance(model, Trace):
-        seen = model
-    elif sentence_a is None:
-        raise UsageError(
-            "there is no text to look at", where="sentence_a", remedy="give one as sentence_a"
-        )
-    else:
-        seen = trace(model, sentence_a)
+    # The second argument of BertViz is the kind of the model, which nobody need say here.
+    seen = model if isinstance(model, Trace) else _asked(model, sentence_a or model_type)
     return _shown(seen, "neurons", layer, head, display_mode, html_action)
 
 
@@ -133,8 +142,8 @@ def neuron_view(
 class _Given:
     """Weights of any model, as BertViz takes them."""
 
-    attention: Trace | Layers | None
-    tokens: Sequence[str] | None
+    attention: Trace | Predictor | Run | str | Path | Layers | None
+    tokens: Sequence[str] | str | None
     second: int | None
     prettify: bool
     layers: Sequence[int] | None
@@ -151,6 +160,8 @@ class _Given:
         """The same as a trace."""
         if isinstance(self.attention, Trace):
             return self.attention
+        if isinstance(self.attention, ASKED):
+            return _asked(self.attention, self.tokens)
         axes: dict[str, Axis] = {}
         for name, tokens in (("source", encoder_tokens), ("target", decoder_tokens)):
             if tokens is not None:
@@ -194,6 +205,12 @@ class _Given:
     def _sites(
         self, given: Layers, kind: Kind, sides: tuple[str, str], axes: dict[str, Axis]
     ) -> Iterator[TracedSite]:
+        if not isinstance(given, Sequence):
+            raise UsageError(
+                f"{kind_of(given)} is neither a model of ours nor the attention of one",
+                where="attention",
+                remedy="give a run and a text, or an array a layer, (1, heads, query, key), and the tokens",
+            )
         if len(given) == 0:
             raise UsageError(
                 "the model gave no attention",
@@ -216,6 +233,17 @@ class _Given:
                     remedy="give the tokens that the model read, special ones too",
                 )
             yield _bare(weights, kind, layer, sides)
+
+
+def _asked(model: Any, text: object) -> Trace:
+    """A model of ours answers a text."""
+    if not isinstance(text, str):
+        raise UsageError(
+            "there is no text to look at" if text is None else f"{kind_of(text)} is no text",
+            where="text",
+            remedy='give the text, as in head_view(model, "two dogs run")',
+        )
+    return trace(model, text)
 
 
 def _text(axis: Axis | None) -> str:
@@ -263,11 +291,7 @@ def _shown(
         return made
     notebook = sys.modules.get("IPython")
     if notebook is None:
-        raise UsageError(
-            "there is no notebook to show this in",
-            where="html_action",
-            remedy='html_action="return" gives the page: write its .data to a file',
-        )
+        return made  # which says, where there is no notebook, how it is kept
     notebook.display.display(made)
     return None
 

@@ -117,6 +117,10 @@ class Trace:
     @classmethod
     def load(cls, path: str | Path) -> Trace:
         """What `save` wrote, every size checked before it is believed."""
+        if not isinstance(path, str | Path):
+            raise UsageError(
+                f"{kind_of(path)} is no path", where="path", remedy="give a string or a Path"
+            )
         header, arrays = file.read(Path(path))
         return cls(
             task=header.task,
