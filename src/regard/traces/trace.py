@@ -21,7 +21,7 @@ from jaxtyping import Float
 
 from regard.box.card import Look
 from regard.decode import DecodeSettings
-from regard.errors import UsageError
+from regard.errors import UsageError, kind_of
 from regard.models import Model
 from regard.tasks import Prediction, Task
 from regard.tasks.axis import Axis, merge
