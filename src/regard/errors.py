@@ -92,7 +92,7 @@ class PortError(RegardError, OSError):
 
 def is_integer(value: object, least: int = 0) -> bool:
     """Whether this is an integer, of Python's or NumPy's, of at least so much."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 def require_integers(where: str, *, least: int = 1, **numbers: object) -> None:
@@ -110,7 +110,11 @@ def require_integers(where: str, *, least: int = 1, **numbers: object) -> None:
 def require_number(where: str, **numbers: object) -> None:
     """Refuse what is no number above 0."""
     for name, value in numbers.items():
-        if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < math.inf:
+        if (
+            not isinstance(value, Real)
+            or isinstance(value, bool)
+            or not 0 < float(value) < math.inf
+        ):
             shown = repr(value) if isinstance(value, (int, float, str)) else kind_of(value)
             raise UsageError(
                 f"{name} cannot be {shown[:60]}",

@@ -40,6 +40,7 @@ class TestAsking:
             predictor("rnn").translate("d"),
         ]
         assert predictor("rnn").translate([]) == []
+        assert predictor("rnn")("a b c") == one
 
     def test_tags_stand_beside_their_words(self, predictor):
         tagger = predictor("tag")

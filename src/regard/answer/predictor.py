@@ -130,7 +130,7 @@ class Predictor:
 
     def __call__(self, texts: str | Texts, **options: Any) -> Any:
         """`model(text)` is what the model was trained to do: `model.translate(text)`, `model.tag(text)`."""
-        return getattr(self, METHOD_OF[self.task])(texts, **options)
+        return getattr(self, self.run.task.method)(texts, **options)
 
     def __repr__(self) -> str:
         return f"Predictor({self.task}, {count_parameters(self.model):,} parameters, {self.device})"

@@ -38,7 +38,7 @@ def attend(
     of your own for other weights.
     """
     rows = _rows(query=query, key=key, value=value)
-    attention, asked, memory = _ready(*rows, score, normalise, mask)
+    attention, asked, memory = _ready(rows, score, normalise, mask)
     return attention(asked, memory).view(*rows[0].shape[:-1], rows[2].shape[-1])
 
 
@@ -52,18 +52,17 @@ def align(
 ) -> Aligned:
     """Scores and weights (batch, heads, query, key) of each query over the keys, and their contributions."""
     rows = _rows(query=query, key=key, value=key if value is None else value)
-    attention, asked, memory = _ready(*rows, score, normalise, mask)
+    attention, asked, memory = _ready(rows, score, normalise, mask)
     return attention.align(asked, memory)
 
 
 def _ready(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
+    rows: tuple[Tensor, Tensor, Tensor],
     score: str | Score,
     normalise: str | Normaliser,
     mask: Mask | Rows | None,
 ) -> tuple[Attention, Tensor, Memory]:
+    query, key, value = rows
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if not 2 <= tensor.dim() <= 4 or tensor.dim() != query.dim():
             raise UsageError(
@@ -99,7 +98,7 @@ def _ready(
     return attention, query, attention.remember(key, value, mask)
 
 
-def _rows(**given: object) -> list[Tensor]:
+def _rows(**given: object) -> tuple[Tensor, Tensor, Tensor]:
     """Tensors of one type: arrays and lists take the type of a tensor among them, or else their own."""
     first = next((one for one in given.values() if isinstance(one, Tensor)), None)
     if first is None or not first.is_floating_point():
@@ -107,7 +106,8 @@ def _rows(**given: object) -> list[Tensor]:
             isinstance(one, np.ndarray) and one.dtype == np.float64 for one in given.values()
         )
         first = torch.empty(0, dtype=torch.float64 if wide else torch.float32)
-    return [_tensor(name, one, first) for name, one in given.items()]
+    query, key, value = (_tensor(name, one, first) for name, one in given.items())
+    return query, key, value
 
 
 def _tensor(name: str, given: Any, like: Tensor) -> Tensor:
