@@ -128,9 +128,10 @@ class Predictor:
         """The languages that it can be asked to translate into; none, where it knows only one."""
         return self.passages.languages if self.passages else ()
 
-    def __call__(self, texts: str | Texts, **options: Any) -> Any:
+    def __call__(self, texts: str | Texts, *, to: str | None = None) -> Any:
         """`model(text)` is what the model was trained to do: `model.translate(text)`, `model.tag(text)`."""
-        return getattr(self, self.run.task.method)(texts, **options)
+        answer = getattr(self, self.run.task.method)
+        return answer(texts) if to is None else answer(texts, to=to)
 
     def __repr__(self) -> str:
         return f"Predictor({self.task}, {count_parameters(self.model):,} parameters, {self.device})"
