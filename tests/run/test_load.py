@@ -108,7 +108,7 @@ class TestSizes:
 
     def test_numbers_that_no_machine_holds(self, run):
         change(run, "width = 12", f"width = {10**60}")
-        assert refused(run).what == "a whole number needs more than 64 bits"
+        assert refused(run).what == "an integer needs more than 64 bits"
 
     def test_absurd_positions(self, folder, tmp_path):
         run = shutil.copytree(folder("learned"), tmp_path / "learned")

@@ -23,7 +23,7 @@ from regard import __version__
 from regard.data import store
 from regard.data.example import Example, Tally
 from regard.data.loader import prefetch
-from regard.data.store import Frames, Ids, Store
+from regard.data.store import Store
 from regard.errors import ModelFileError, UsageError, kind_of
 from regard.models import Model, build
 from regard.run import files, system, weights
@@ -207,14 +207,11 @@ class Run:
             return
         files.make_folder(folder.parent)
         tally = Tally()
-        columns = {
-            "source": Frames(self.task.features) if self.task.features else Ids(),
-            "target": Ids(),
-        }
         # The library encodes on all cores, and meanwhile the next examples are read.
         chunks = _chunks(corpus.examples(role, tally), CHUNK)
         rows = prefetch(self.task.block, chunks, 1, 2)
         label = f"reading {role} data"
+        columns = self.task.columns
         built = store.write(folder, rows, columns, lambda done: report(label, done))
         refuse_empty(role, len(built), corpus)
         if tally.dropped:

@@ -193,9 +193,7 @@ def refuse_unbuildable(settings: RunSettings) -> None:
                 where=where,
                 remedy="choose a smaller number: `regard config PRESET` shows sensible ones",
             )
-    sizes = Sizes(source=7, target=7, labels=3, shared=settings.text.shared)
-    if settings.task == "point":
-        sizes = Sizes(features=2, begin=0, end=0)
+    sizes = TASKS[settings.task].trial_sizes(shared=settings.text.shared)
     free = free_memory(_CPU)
     needed = 4 * sum(_least(group) for group in (settings.model.encoder, settings.model.reader))
     if free is None or needed <= free:

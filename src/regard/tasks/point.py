@@ -55,6 +55,11 @@ class Point(Task):
             remedy="name a file with at least one example",
         )
 
+    @classmethod
+    def trial_sizes(cls, *, shared: bool) -> Sizes:  # noqa: ARG003
+        """Items of two numbers."""
+        return Sizes(features=2, begin=STOP, end=STOP)
+
     def to_dict(self) -> dict[str, str]:
         """The width of an item."""
         return {"features": str(self.features)}

@@ -5,7 +5,7 @@ A look asks the same search for one question, and keeps the tree that the answer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
@@ -16,10 +16,10 @@ from torch import Tensor
 
 from regard.decode import BeamTree, DecodeSettings, Hypothesis, Prefix, beam, search
 from regard.errors import UsageError, nearest
-from regard.models import Model
+from regard.models import SOURCE, Model, Padded
 from regard.tasks.batch import framed, padded
 from regard.tasks.groups import Group, crowds, groups
-from regard.tasks.task import Prediction, Progress, Task, device_of
+from regard.tasks.task import Prediction, Progress, Read, Task, device_of
 from regard.text import BEGIN, END, PAD, Codec
 
 Symbols = Sequence[int | str]
@@ -46,11 +46,11 @@ def find(
         task.given(prefix, 0)
         return Found(task.predict(model, [text], settings)[0])
     source = task.encode(text)
-    given = [*task.prompt(text), *task.given(prefix, len(source))]
+    given = [*task.prompt(text), *task.given(prefix, length_of(source))]
     if prefix and given[-1] == task.end:
         ended = Hypothesis(tuple(given[:-1]), (), 0.0, "end")
         return Found(prediction([ended], task.write), len(given))
-    if not len(source) and not task.reads_nothing:
+    if not length_of(source) and not task.reads_nothing:
         return Found(EMPTY)
     trees: list[BeamTree] | None = None if settings.sample else []
     prefixes = [given] if given else None
@@ -63,7 +63,7 @@ def find(
 @torch.inference_mode()
 def generate(
     model: Model,
-    sources: Sequence[np.ndarray],
+    sources: Sequence[Read],
     settings: DecodeSettings,
     write: Write,
     *,
@@ -79,10 +79,9 @@ def generate(
     model.eval()
     device = device_of(model)
     found: list[Prediction] = [EMPTY] * len(sources)
-    for group in _grouped(model, [max(1, len(source)) for source in sources], tokens, settings):
+    for group in _grouped(model, [max(1, length_of(one)) for one in sources], tokens, settings):
         rows = [sources[number] for number in group.filled]
-        lengths = torch.tensor([len(row) for row in rows], device=device)
-        encoded = model.encode(_tensor(rows, group.length).to(device), lengths)
+        encoded = model.encode(_read(rows, group.length, device))
         prefix = None
         if prefixes is not None:
             prefix = Prefix.of([prefixes[number] for number in group.filled], device)
@@ -159,6 +158,24 @@ def prediction(hypotheses: Sequence[Hypothesis], write: Write) -> Prediction:
     return Prediction(
         text, best.score, symbols, best.tokens, best.log_probabilities, best.finish, others
     )
+
+
+def length_of(source: Read) -> int:
+    """How long a source is; of several, the longest."""
+    return max(map(len, source.values())) if isinstance(source, Mapping) else len(source)
+
+
+def _read(rows: Sequence[Read], length: int, device: torch.device) -> dict[str, Padded]:
+    """A batch of questions by the names of their sources; of several, each is as long as it must be."""
+    first = rows[0]
+    names = list(first) if isinstance(first, Mapping) else [SOURCE]
+    found = {}
+    for name in names:
+        own = [row[name] if isinstance(row, Mapping) else row for row in rows]
+        most = length if len(names) == 1 else max(1, *map(len, own))
+        lengths = torch.tensor([len(row) for row in own], device=device)
+        found[name] = Padded(_tensor(own, most).to(device), lengths)
+    return found
 
 
 def _tensor(rows: Sequence[np.ndarray], length: int) -> Tensor:

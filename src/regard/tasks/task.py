@@ -14,13 +14,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.attention import Room
-from regard.data.columns import Ragged
+from regard.data.columns import ColumnKind, Frames, Ids, Ragged
 from regard.data.example import Example
 from regard.decode import DecodeSettings
 from regard.errors import DataError, UsageError
 from regard.evaluate import Metric
 from regard.layers.stack import is_sharded
-from regard.models import Model, Sizes, TokenDecoder
+from regard.models import SOURCE, Model, Sizes, TokenDecoder
 from regard.tasks.axis import Axis
 from regard.tasks.batch import IGNORE, Batch
 from regard.tasks.loss import disagreement, summed_loss, summed_loss_of
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Examples = Callable[[], Iterator[Example]]
 Progress = Callable[[int], None]
 Row = Mapping[str, np.ndarray]
+Read = np.ndarray | Row
 Joined = Mapping[
     str, tuple[np.ndarray, np.ndarray]
 ]  # values end to end, and the length of each row
@@ -90,6 +91,7 @@ class Task(ABC):
 
     name: ClassVar[str]
     sides: ClassVar[Literal["both", "source", "target"]] = "both"  # which have lengths of their own
+    sources: ClassVar[tuple[str, ...]] = (SOURCE,)  # what it reads, by name
     features: int = 0
     packs: ClassVar[bool] = False  # whether rows may lie end to end
     verb: ClassVar[str]  # what a model of it was trained to do
@@ -105,6 +107,11 @@ class Task(ABC):
     ) -> Task:
         """Learn the vocabularies from one pass, or a few, over the training examples."""
 
+    @classmethod
+    def trial_sizes(cls, *, shared: bool) -> Sizes:
+        """Sizes to try with whether a model of these settings can be built, before any data is read."""
+        return Sizes(source=7, target=7, labels=3, shared=shared)
+
     @abstractmethod
     def to_dict(self) -> dict[str, str]:
         """The vocabularies, each as its JSON document."""
@@ -119,6 +126,12 @@ class Task(ABC):
     def sizes(self) -> Sizes:
         """What the data decides about the model."""
 
+    @property
+    def columns(self) -> dict[str, ColumnKind]:
+        """What a stored row has: a column a source, and the target."""
+        source = Frames(self.features) if self.features else Ids()
+        return {**dict.fromkeys(self.sources, source), "target": Ids()}
+
     @abstractmethod
     def rows(self, examples: Sequence[Example]) -> list[Row]:
         """Examples as ids, ready to be stored."""
@@ -126,7 +139,7 @@ class Task(ABC):
     def block(self, examples: Sequence[Example]) -> Mapping[str, Ragged]:
         """The same, column by column, all rows end to end."""
         rows = self.rows(examples)
-        return {name: Ragged.of([row[name] for row in rows]) for name in ("source", "target")}
+        return {name: Ragged.of([row[name] for row in rows]) for name in self.columns}
 
     @abstractmethod
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
@@ -181,12 +194,13 @@ class Task(ABC):
         """One prediction for each input, in order; `advance` hears how many are done."""
 
     @abstractmethod
-    def encode(self, text: str) -> np.ndarray:
-        """A question as the model reads it."""
+    def encode(self, text: str) -> Read:
+        """A question as the model reads it; of several sources, each by its name."""
 
     def count(self, text: str) -> int:
-        """How many symbols the model reads of a question."""
-        return len(self.encode(text))
+        """How many symbols the model reads of a question; of several sources, of the longest."""
+        read = self.encode(text)
+        return max(map(len, read.values())) if isinstance(read, Mapping) else len(read)
 
     def prompt(self, text: str) -> list[int]:  # noqa: ARG002
         """The symbols of an answer that its question gives; only a text that is continued gives some."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import islice
 from typing import final
 
@@ -43,7 +44,9 @@ def plan_for(
     """Which rows share a batch: decided by the sides that have lengths of their own."""
     if settings.packed and task.packs:
         return PackedPlan(lengths("source"), lengths("target"), settings, seed)
-    longer = lengths("target" if task.sides == "target" else "source")
+    longer = lengths("target")
+    if task.sides != "target":  # of several sources, the longest decides
+        longer = reduce(np.maximum, map(lengths, task.sources))
     return PaddedPlan(longer, lengths("target") if task.sides == "both" else None, settings, seed)
 
 
@@ -87,10 +90,7 @@ class Feed:
             joined, room = self.store.joined(piece.rows), Room(piece.packed, piece.shares)
             return self.task.pack(joined, (source, target), room, self.longest)
         columns = self.store.rows(piece.rows)
-        rows = [
-            {"source": one, "target": other}
-            for one, other in zip(columns["source"], columns["target"], strict=True)
-        ]
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         if self.task.sides == "target":
             source, target = 0, piece.source_length
         return self.task.collate(rows, source, target)

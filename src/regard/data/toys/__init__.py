@@ -17,12 +17,18 @@ from regard.data.toys.pointing import HULL, SORT
 from regard.data.toys.toy import Split, Toy
 from regard.errors import UsageError, nearest
 
-__all__ = ["TOYS", "Split", "Toy", "toy"]
+__all__ = ["TOYS", "Split", "Toy", "register", "toy"]
 
 _TRANSLATE = (PHRASES, COPY, REVERSE, DATES, NUMBERS_EN, NUMBERS_FR, NUMBERS_DE)
 _OTHERS = (SORT, HULL, BRACKETS, PARTS, FEELINGS, BALANCED, STORIES)
 
-TOYS: Mapping[str, Toy] = MappingProxyType({one.name: one for one in (*_TRANSLATE, *_OTHERS)})
+_KNOWN = {one.name: one for one in (*_TRANSLATE, *_OTHERS)}
+TOYS: Mapping[str, Toy] = MappingProxyType(_KNOWN)
+
+
+def register(toy: Toy) -> None:
+    """Make a toy known by its name."""
+    _KNOWN[toy.name] = toy
 
 
 def toy(name: str) -> Toy:
