@@ -193,7 +193,7 @@ def test_a_device_is_named():
 def test_what_is_asked_for_is_checked(model):
     with pytest.raises(UsageError, match="no precision 'fp16'"):
         regard.load(model.run.folder, precision="fp16")
-    with pytest.raises(UsageError, match="beam: must be a whole number, not 'three'"):
+    with pytest.raises(UsageError, match="beam: must be an integer, not 'three'"):
         model.translate("a b", beam="three")
     with pytest.raises(UsageError, match="and this is a dict"):
         regard.trace(model, "a b", {"beam": 2})

@@ -98,4 +98,4 @@ def test_one_long_word_is_cut_by_characters(text, most):
     ],
 )
 def test_symbols_are_counted_as_the_model_reads_them(predictor, kind, text, length):
-    assert count(predictor(kind).run.task, text) == length
+    assert predictor(kind).run.task.count(text) == length

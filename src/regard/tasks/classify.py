@@ -31,7 +31,6 @@ class Classify(Labelling):
     name = "classify"
     verb = "classify"
     method = "classify"
-    reads_nothing = True
 
     @classmethod
     def learn(
