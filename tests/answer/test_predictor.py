@@ -231,7 +231,7 @@ class TestCompany:
 
     @pytest.mark.parametrize("kind", ["rnn", "transformer", "classify"])
     def test_without_the_rules_only_rounding_differs(self, predictor, kind):
-        """In batches of any size, padded to the longest, last bits may change; which do, a processor decides."""
+        """In batches of any size, padded to the longest, last bits may change; which, a processor decides."""
         model = predictor(kind)
         task, texts = model.run.task, questions(kind, 24)
         rows = [np.array([*task.source.encode(text), END], np.int64) for text in texts]
