@@ -229,6 +229,20 @@ class TestCompany:
         texts = questions(kind, 24)
         assert compare_in_company(model, texts, 12, (2, 9, 30, 60, 7, 8)) == (232, 0)
 
+    def test_one_last_bit_would_be_noticed(self, folder, monkeypatch):
+        """The control, whichever processor rounds: neighbours that change one bit of a score."""
+        model = load(folder("rnn"), strict=True)
+        predict = type(model.engine.task).predict
+
+        def disturbed(self, model, texts, settings, **rest):
+            found = predict(self, model, texts, settings, **rest)
+            if len(texts) == 1:
+                return found
+            return [replace(one, score=math.nextafter(one.score, 0)) for one in found]
+
+        monkeypatch.setattr(type(model.engine.task), "predict", disturbed)
+        assert compare_in_company(model, questions("rnn", 5), 3, (2, 9, 21)) == (32, 32)
+
     @pytest.mark.parametrize("kind", ["rnn", "transformer", "classify"])
     def test_without_the_rules_only_rounding_differs(self, predictor, kind):
         """In batches of any size, padded to the longest, last bits may change; which, a processor decides."""
@@ -247,6 +261,14 @@ class TestCompany:
         alone = [states([row])[0] for row in rows]
         for one, other in zip(alone, together, strict=True):
             torch.testing.assert_close(one, other[: len(one)])
+
+    @pytest.mark.parametrize("kind", ["rnn", "transformer", "classify"])
+    def test_shared_batches_differ_by_rounding_alone(self, predictor, kind):
+        model, texts = predictor(kind), list(questions(kind, 24))
+        alone = [model.predict(text)[0] for text in texts]
+        for one, other in zip(alone, model.predict(texts), strict=True):
+            assert one.text == other.text
+            assert one.score == pytest.approx(other.score, abs=1e-5)
 
 
 class TestLength:

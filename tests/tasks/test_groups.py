@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data.batches import key_bucket
-from regard.tasks.groups import ROWS, groups
+from regard.tasks.groups import ALONE, ROWS, groups
 
 lengths = st.lists(st.integers(1, 700), max_size=200)
 budgets = st.integers(1, 20_000)
@@ -41,3 +41,10 @@ def test_the_budget_holds_where_eight_rows_fit_and_the_longest_come_first(length
         assert len(group.filled) <= max(ROWS, tokens // group.length)
     padded = [group.length for group in found]
     assert padded == sorted(padded, reverse=True)
+
+
+@given(lengths)
+def test_an_input_that_is_alone_has_no_neighbours(lengths):
+    found = list(groups(lengths, ALONE))
+    assert sorted(group.filled[0] for group in found) == list(range(len(lengths)))
+    assert all(len(group.filled) == 1 for group in found)

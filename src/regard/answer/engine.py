@@ -18,7 +18,7 @@ from regard.errors import MemoryLimitError, UsageError, kind_of
 from regard.models import Model
 from regard.run.device import is_out_of_memory, need_bfloat16
 from regard.tasks import Prediction, Task
-from regard.tasks.groups import ROWS
+from regard.tasks.groups import ALONE, ROWS
 from regard.tasks.search import Found, Symbols, find
 from regard.tasks.task import Progress
 
@@ -108,8 +108,8 @@ class Engine:
         precision: Precision,
         advance: Progress | None,
     ) -> list[Prediction]:
-        """Predict; when memory runs out, with batches half as large, down to eight rows."""
-        tokens, meter = self.batch_tokens, _Meter(advance)
+        """Predict, strictly one by one; when memory runs out, with batches half as large, down to 8 rows."""
+        tokens, meter = ALONE if self.strict else self.batch_tokens, _Meter(advance)
         while True:
             try:
                 with self._computing(precision):

@@ -1,8 +1,9 @@
-"""Inputs put together for prediction so that an answer never depends on its neighbours.
+"""Inputs put together for prediction so that an answer hardly depends on its neighbours, or not at all.
 
-A matrix product gives a row the same bits whenever the number of rows is a multiple of 8, and attention gives
-a sentence the same bits at equal key length. So each input is padded to a length that it alone decides, only
-inputs of one such length share a batch, and batches are filled up to a multiple of 8 rows.
+In a shared batch each input is padded to a length that it alone decides, only inputs of one such length are
+put together, and batches are filled up to a multiple of 8 rows: then most products round a row alike in any
+company. Most, not all: which kernel a library takes depends on the number of rows and on the processor. An
+input that is `ALONE` has no neighbours, so that its answer is the same to the last bit on every machine.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import final
 from regard.data.batches import key_bucket
 
 ROWS = 8
+ALONE = 0  # tokens a batch: no room for anybody else
 
 
 @final
@@ -33,15 +35,16 @@ class Group:
 
 
 def groups(lengths: Sequence[int], tokens: int) -> Iterator[Group]:
-    """All inputs, longest first, so that a batch too large for the machine fails at once."""
+    """All inputs, longest first, so that a batch too large for the machine fails at once; or each `ALONE`."""
     buckets: dict[int, list[int]] = {}
     for number, length in enumerate(lengths):
         buckets.setdefault(key_bucket(length), []).append(number)
     for length in sorted(buckets, reverse=True):
-        size = max(ROWS, tokens // length // ROWS * ROWS)
+        multiple = 1 if tokens == ALONE else ROWS
+        size = max(multiple, tokens // length // multiple * multiple)
         members = buckets[length]
         for start in range(0, len(members), size):
-            yield Group(tuple(members[start : start + size]), length, ROWS)
+            yield Group(tuple(members[start : start + size]), length, multiple)
 
 
 def crowds(lengths: Sequence[int], tokens: int, most: int) -> Iterator[Group]:
