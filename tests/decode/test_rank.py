@@ -38,22 +38,23 @@ def test_more_than_there_are_is_all_there_are():
     vocabulary=st.integers(1, 9),
     levels=st.integers(1, 30),
     seed=st.integers(0, 999),
+    most=st.integers(1, 10),
 )
 def test_the_short_way_to_the_best_continuations_is_the_long_way_or_says_so(
-    rows, slots, vocabulary, levels, seed
+    rows, slots, vocabulary, levels, seed, most
 ):
     """Few levels make ties; where a tie could matter the short way gives up."""
     chance = torch.Generator().manual_seed(seed)
     found = -torch.randint(0, levels, (rows * slots, vocabulary), generator=chance).float()
     totals = -torch.randint(0, levels, (rows, slots), generator=chance).float()
-    short = best_continuations(found, totals)
+    short = best_continuations(found, totals, most)
     sums = (totals.unsqueeze(-1) + found.view(rows, slots, vocabulary)).flatten(1)
-    values, index = best(sums, slots)
+    values, index = best(sums, most)
     if short is not None:
         assert torch.equal(short[0], values)
         assert torch.equal(short[1], index)
     found[0, 0] = torch.nan
-    assert best_continuations(found, totals) is None
+    assert best_continuations(found, totals, most) is None
 
 
 @given(

@@ -151,7 +151,7 @@ def _choose(
 ) -> Step:
     """The best continuations of each row, as many as it has open places."""
     width, vocabulary = totals.shape[1], found.shape[1]
-    values, index = _best(found, totals)
+    values, index = _best(found, totals, width)
     places = width - finished.isfinite().sum(-1, keepdim=True)
     open_place = torch.arange(width, device=values.device) < places
     kept = open_place & values.isfinite()
@@ -161,12 +161,12 @@ def _choose(
     return Step(rows, parents, tokens, values, added, ended, kept & ~ended)
 
 
-def _best(found: Tensor, totals: Tensor) -> tuple[Tensor, Tensor]:
-    ranked = best_continuations(found, totals)
+def _best(found: Tensor, totals: Tensor, most: int) -> tuple[Tensor, Tensor]:
+    ranked = best_continuations(found, totals, most)
     if ranked is not None:
         return ranked
     candidates = totals.unsqueeze(-1) + numbers(found).view(*totals.shape, -1)
-    return best(candidates.flatten(1), totals.shape[1])
+    return best(candidates.flatten(1), most)
 
 
 def _finish(finished: Tensor, step: Step, length: Tensor, settings: DecodeSettings) -> Tensor:
@@ -231,21 +231,22 @@ def _on_cpu(step: Step) -> Step:
 def _draw(trees: list[list[list[Expansion]]], step: Step, found: Tensor, totals: Tensor) -> None:
     """Note twice as many candidates as the beam keeps: those that lived, and the best that did not."""
     width, vocabulary = totals.shape[1], found.shape[1]
-    each = numbers(found).view(-1, width, vocabulary)
-    values, index = best((totals.unsqueeze(-1) + each).flatten(1), 2 * width)
+    values, index = _best(found, totals, 2 * width)
+    added = numbers(found.view(len(totals), -1).gather(1, index))
+    lived, ended = (step.alive | step.ended).tolist(), step.ended.tolist()
     for at, row in enumerate(step.rows.tolist()):
         drawn = []
-        for rank, (value, place) in enumerate(
-            zip(values[at].tolist(), index[at].tolist(), strict=True)
+        for rank, (value, place, own) in enumerate(
+            zip(values[at].tolist(), index[at].tolist(), added[at].tolist(), strict=True)
         ):
             if value == -torch.inf:
                 continue
             parent, token = divmod(place, vocabulary)
-            lived = rank < width and bool(step.alive[at, rank] | step.ended[at, rank])
-            ended = lived and bool(step.ended[at, rank])
-            fate: Fate = "ended" if ended else "kept" if lived else "dropped"
-            added = float(each[at, parent, token])
-            drawn.append(Expansion(parent, token, added, value, fate, rank if lived else -1))
+            is_kept = rank < width and lived[at][rank]
+            fate: Fate = (
+                "ended" if is_kept and ended[at][rank] else "kept" if is_kept else "dropped"
+            )
+            drawn.append(Expansion(parent, token, own, value, fate, rank if is_kept else -1))
         if drawn:
             trees[row].append(drawn)
 

@@ -27,22 +27,22 @@ def best(
 
 
 def best_continuations(
-    found: Float[Tensor, "hypotheses vocabulary"], totals: Float[Tensor, "rows slots"]
-) -> tuple[Float[Tensor, "rows slots"], Int[Tensor, "rows slots"]] | None:
+    found: Float[Tensor, "hypotheses vocabulary"], totals: Float[Tensor, "rows slots"], most: int
+) -> tuple[Float[Tensor, "rows most"], Int[Tensor, "rows most"]] | None:
     """`best` over totals + found of each row, from one pass over the vocabulary; None where that cannot tell.
 
-    A row's best `slots` continuations are among the best `slots` + 1 of each of its hypotheses, unless one
+    A row's best `most` continuations are among the best `most` + 1 of each of its hypotheses, unless one
     left out equals the last one taken, and might have the lower index. NaN counts as largest, so it shows.
     """
     rows, slots = totals.shape
     vocabulary = found.shape[1]
-    count = min(slots + 1, vocabulary)
+    most, count = min(most, slots * vocabulary), min(most + 1, vocabulary)
     each, token = top(found, count)
     sums = (totals.unsqueeze(-1) + each.view(rows, slots, count)).flatten(1)
     first = torch.arange(0, slots * vocabulary, vocabulary, device=found.device)
     index, order = (token.view(rows, slots, count) + first.view(-1, 1)).flatten(1).sort(dim=-1)
     values, place = sums.gather(1, order).sort(dim=-1, descending=True, stable=True)
-    values, index = values[:, :slots], index.gather(1, place[:, :slots])
+    values, index = values[:, :most], index.gather(1, place[:, :most])
     worst = values[:, -1:]
     unclear = each[:, :1].isnan().any()
     if count < vocabulary:
