@@ -40,7 +40,7 @@ def refused(path) -> str:
         ("[[width]]\ndepth = 0x" + "f" * 17, "an integer needs more than 64 bits"),
         ("width = " + "9" * 5000, "this is not TOML: Exceeds the limit (4300 digits)"),
         ("width = " + "[" * 5000, "this is not TOML: "),
-        ("width = 1\n" + "# a long comment\n" * LARGEST, "settings have at most 1,048,576 bytes"),
+        ("width = 1\n" + "# a long comment\n" * LARGEST, "settings have at most 262,144 bytes"),
         ("width", "this is not TOML: "),
         ("share = nan", "share: must be a finite number, not nan"),
         ("share = -inf", "share: must be a finite number, not -inf"),

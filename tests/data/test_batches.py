@@ -195,5 +195,7 @@ def test_wrong_questions():
     assert list(plan.epoch(3).batches(1)) == []
     with pytest.raises(UsageError, match="there is no rank 2 in a world of 2"):
         next(plan.epoch(0).batches(rank=2, world=2))
-    with pytest.raises(UsageError, match=r"max_length.*a row must fit into a batch of 64 tokens"):
+    with pytest.raises(
+        UsageError, match=r"max_length = 65 is more than tokens = 64: a row must fit into a batch"
+    ):
         parse(BatchSettings, {"tokens": 64, "max_length": 65})

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regard.tasks import look
+from regard.traces.trace import look_inside
 from tests.learn.kit import learned, score, unseen
 
 pytestmark = pytest.mark.slow
@@ -23,9 +23,9 @@ def on_the_line(run, model, place) -> tuple[float, float]:
     greedy = run.settings.decode.model_copy(update={"beam": 1})
     weights, hits = [], []
     for example in unseen(run, 50):
-        sight = look(run.task, model, run.task.question(example), greedy)
+        sight = look_inside(run.task, model, run.task.question(example), greedy)
         letters = len(sight.axes["source"]) - 1  # without the end
-        if len(sight.prediction.ids) != letters:
+        if len(sight.answer.ids) != letters:
             continue
         map_ = sight.site().weights.mean(0)
         for step in range(letters):

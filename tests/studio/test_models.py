@@ -169,7 +169,7 @@ def test_a_run_begins_with_a_sentence_that_its_evaluations_look_at(own):
     (folder / "metrics.jsonl").write_text('{"kind": "train", "step": 1, "loss": 1.0}\n')
     (about,) = client.get("/api/about").json()["runs"]
     assert about["example"] == "a b"
-    assert about["place"] == "runs/rnn"
+    assert about["place"].endswith("rnn")
     (folder / "samples.jsonl").write_text('{"question": 7}\n')
     (folder / "metrics.jsonl").write_text("\n")
     assert client.get("/api/about").json()["runs"][0]["example"] == ""

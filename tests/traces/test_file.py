@@ -122,6 +122,7 @@ def test_version_1_is_still_read(tmp_path):
     document, arrays = parts()
     old = json.loads(json.dumps(document))
     old["version"] = 1
+    del old["answer"]["words"]
     for axis in old["axes"].values():
         del axis["kind"]
     path = tmp_path / "old.npz"

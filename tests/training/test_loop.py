@@ -13,7 +13,7 @@ import torch
 from regard.errors import DataError, DivergedError, MemoryLimitError
 from regard.evaluate import Metric
 from regard.run.folder import Run
-from regard.tasks import look
+from regard.traces.trace import look_inside
 from regard.training import Trainer, judge
 from regard.training.events import Evaluated
 from regard.training.loop import ASKED
@@ -391,12 +391,12 @@ def test_samples_replay_how_looking_was_learned(straight):
     model.load_state_dict(run.checkpoints.load(12).tensors["model"])
     greedy = settings.decode.model_copy(update={"beam": 1})
     for entry in entries[-1:]:
-        sight = look(run.task, model, entry["question"], greedy)
-        assert entry["answer"] == sight.prediction.text
-        assert entry["axes"] == {name: list(axis) for name, axis in sight.axes.items()}
+        seen = look_inside(run.task, model, entry["question"], greedy)
+        assert entry["answer"] == seen.answer.text
+        assert entry["axes"] == {name: list(axis.pieces) for name, axis in seen.axes.items()}
         for site in entry["sites"]:
             raw = np.frombuffer(base64.b64decode(site["weights"]), "<f4")
-            assert np.array_equal(raw.reshape(site["shape"]), sight.site(site["path"]).weights)
+            assert np.array_equal(raw.reshape(site["shape"]), seen.site(site["path"]).weights)
 
 
 def test_the_average_of_the_last_checkpoints_is_kept_if_better(tmp_path):

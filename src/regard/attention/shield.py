@@ -18,6 +18,7 @@ from typing import Any, final
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 
 from regard.attention.mask import Both, Mask, Padding
 from regard.attention.memory import Memory
@@ -83,7 +84,7 @@ def is_even(mask: Mask | None) -> bool:
 
 def can_look(states: Tensor) -> bool:
     """Whether a number may be read now: never while compiling or recording, and on a GPU not in training."""
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or isinstance(states, FakeTensor):
         return False
     return not states.is_cuda or not (
         torch.is_grad_enabled() or torch.cuda.is_current_stream_capturing()

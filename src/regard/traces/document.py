@@ -50,6 +50,7 @@ class Answer:
     log_probabilities: tuple[float, ...]
     finish: str
     alternatives: tuple[Choice, ...]
+    words: tuple[str, ...]
 
     @classmethod
     def of(cls, found: Prediction) -> Answer:
@@ -63,6 +64,7 @@ class Answer:
             found.log_probabilities,
             found.finish,
             others,
+            found.words,
         )
 
     def prediction(self) -> Prediction:
@@ -73,6 +75,7 @@ class Answer:
             log_probabilities=self.log_probabilities,
             finish=self.finish,
             alternatives=others,
+            words=self.words,
         )
 
 
@@ -215,14 +218,14 @@ def _written(document: Document) -> dict[str, Any]:
 
 def _upgraded(parsed: dict[str, Any]) -> dict[str, Any]:
     """A header of version 1 as version 2 writes it."""
-    axes = parsed.get("axes")
-    if parsed.get("version") != 1 or not isinstance(axes, dict):
+    axes, answer = parsed.get("axes"), parsed.get("answer")
+    if parsed.get("version") != 1 or not isinstance(axes, dict) or not isinstance(answer, dict):
         return parsed
     tokens = {
         name: {**axis, "kind": "tokens"} if isinstance(axis, dict) else axis
         for name, axis in axes.items()
     }
-    return {**parsed, "version": VERSION, "axes": tokens}
+    return {**parsed, "version": VERSION, "axes": tokens, "answer": {**answer, "words": []}}
 
 
 def _check(document: Document, where: str) -> None:
