@@ -11,6 +11,7 @@ from regard.studio.app import create_app
 from regard.studio.queue import AbandonedError, WorkQueue, go_on
 from regard.studio.refusal import Refusal
 from regard.studio.settings import Limits
+from regard.traces.trace import replayed
 from tests.studio.conftest import BASE
 
 
@@ -168,3 +169,29 @@ def test_who_finds_no_place_is_told_before_a_byte_is_read(make, runs):
         assert dict(start["headers"])[b"retry-after"].isdigit()
     asyncio.run(app(scope("/api/trace", b"evil.example"), receive, send))
     assert found[-2]["status"] == 421
+
+
+@pytest.mark.parametrize("kind", ["rnn", "transformer", "tag", "classify", "point", "language"])
+def test_every_search_and_every_replay_ends_when_nobody_waits(kind, make, runs, monkeypatch):
+    """Whatever form of the model answers: after two questions whether to go on, no third is asked."""
+    predictor = make([runs[kind]]).shelf.predictor(kind)
+    text = {"point": "0.3 0.1 0.7", "classify": "a good film"}.get(kind, "a b c d e")
+    asked = []
+
+    def limited():
+        asked.append(1)
+        if len(asked) > 1:
+            raise AbandonedError
+
+    monkeypatch.setattr("regard.studio.models.go_on", limited)
+    settings = predictor.run.settings.decode
+    with pytest.raises(AbandonedError):
+        predictor.engine.find(text, settings)
+    assert len(asked) == 2
+    monkeypatch.setattr("regard.studio.models.go_on", lambda: None)
+    found = predictor.engine.find(text, settings)
+    asked.clear()
+    monkeypatch.setattr("regard.studio.models.go_on", limited)
+    with pytest.raises(AbandonedError):
+        replayed(predictor.run.task, predictor.model, text, found, "")
+    assert len(asked) == 2

@@ -246,9 +246,21 @@ def _stamp(path: Path) -> Stamp | None:
 
 
 def _let_stop(predictor: Predictor) -> None:
-    """Before each module runs, work that nobody waits for ends: within one step of whatever it does."""
-    for module in predictor.model.modules():
+    """Before each module and each step of a search, work that nobody waits for ends.
+
+    The form that answers takes its steps without calling modules, so that its steps themselves ask.
+    """
+    answering = predictor.forms.answering()
+    for module in {*predictor.model.modules(), *answering.modules()}:
         module.register_forward_pre_hook(lambda _module, _given: go_on())
+    if predictor.run.task.searches:
+        decoder, step = answering.decoder, answering.decoder.step
+
+        def asking(*given: Any) -> Any:
+            go_on()
+            return step(*given)
+
+        decoder.step = asking  # type: ignore[method-assign]
 
 
 def _model_fault(fault: RegardError | OSError) -> RegardError:
