@@ -9,7 +9,7 @@ WEB    := $(shell find web -type f -not -path '*/node_modules/*' 2>/dev/null)
 # Instruction sets of older processors, for every library below torch, and the tests whose results are rounded.
 AVX2   := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
 SSE    := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTRUCTIONS=SSE4_2
-NUMBERS := tests/box tests/answer tests/models tests/layers
+NUMBERS := tests/box tests/layers
 
 .PHONY: help setup demo studio setup-dev page check test test-slow test-cpu test-gpu nightly bench size clean
 
