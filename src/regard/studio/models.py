@@ -260,7 +260,7 @@ def _let_stop(predictor: Predictor) -> None:
             go_on()
             return step(*given)
 
-        decoder.step = asking  # type: ignore[method-assign]
+        decoder.step = asking  # type: ignore[method-assign, assignment]
 
 
 def _model_fault(fault: RegardError | OSError) -> RegardError:
