@@ -46,9 +46,9 @@ def run_copied(page, tmp_path, monkeypatch, trained):
         if not button.count():  # no tree without a search, no map without attention
             assert page.locator("main .sheet h3").count(), "nothing is shown, and nothing says why"
             return {}
-        page.evaluate("() => navigator.clipboard.writeText('')")
+        page.wait_for_selector("text=Python copied", state="detached")
         button.click()
-        page.wait_for_function("async () => (await navigator.clipboard.readText()) !== ''")
+        page.wait_for_selector("text=Python copied")
         code = tmp_path / "copied.py"
         code.write_text(page.evaluate("() => navigator.clipboard.readText()"), "utf-8")
         return runpy.run_path(str(code))
