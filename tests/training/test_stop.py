@@ -35,6 +35,14 @@ MOMENTS = {  # when the signal comes -> the step that is saved, or None when the
 }
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """Signals as a terminal leaves them: whoever runs these tests by `nohup` has SIGHUP ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture(scope="module")
 def straight(quick_path_factory):
     folder = quick_path_factory()
