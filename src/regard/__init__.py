@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from regard.api import train as train
     from regard.attention import align as align
     from regard.attention import attend as attend
-    from regard.attention import watch as watch
     from regard.decode import DecodeSettings as DecodeSettings
     from regard.decode import Hypothesis as Hypothesis
     from regard.decode import beam as beam
     from regard.decode import greedy as greedy
     from regard.decode import sample as sample
+    from regard.interop.watch import watch as watch
     from regard.models import Model as Model
     from regard.models import ModelSettings as ModelSettings
     from regard.models import Sizes as Sizes
@@ -63,11 +63,12 @@ _HOMES = {
     "attention": """
         Additive Alibi Aligned Attention Causal Cosine Dot Entmax15 FeatureMap General Given
         GlobalWindow Gumbel Hard Heads Learned Location Memory Padding Proportional Relu Rotary
-        ScaledDot Sigmoid Sinusoidal Softmax Sparsemax Strided Window align attend sinusoid watch
+        ScaledDot Sigmoid Sinusoidal Softmax Sparsemax Strided Window align attend sinusoid
     """,
     "decode": "DecodeSettings Hypothesis beam greedy sample",
     "errors": "RegardError",
     "traces.trace": "Trace",
+    "interop.watch": "watch",
     "models": "Model ModelSettings Sizes build count_parameters",
     "run.folder": "Run",
     "answer.predictor": "Predictor",

@@ -68,12 +68,7 @@ def watch(model: nn.Module, edit: Edit | None = None) -> Iterator[Seen]:
 
     `edit(path, aligned)` may return weights to use instead of the model's own: a what-if.
     """
-    if not isinstance(model, nn.Module):
-        raise UsageError(
-            f"{kind_of(model)} cannot be watched",
-            where="watch(model)",
-            remedy="give a model: of `regard.load(...)` that is `.model`",
-        )
+    require_model(model)
     sites = {path: m for path, m in model.named_modules() if isinstance(m, Attention)}
     if any(site.watcher is not None for site in sites.values()):
         raise UsageError(
@@ -97,6 +92,16 @@ def watch(model: nn.Module, edit: Edit | None = None) -> Iterator[Seen]:
     finally:
         for site in sites.values():
             site.watcher = None
+
+
+def require_model(model: object) -> None:
+    """Refuse to watch what is no module."""
+    if not isinstance(model, nn.Module):
+        raise UsageError(
+            f"{kind_of(model)} cannot be watched",
+            where="watch(model)",
+            remedy="give a model: of `regard.load(...)` that is `.model`",
+        )
 
 
 def _stacked(rows: list[Tensor], fill: float) -> Tensor:

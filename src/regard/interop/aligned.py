@@ -1,0 +1,149 @@
+"""What another library's attention was given, as an alignment of ours, so that every number can be asked for.
+
+A score there is q . k times a scale, plus, in some models, a bias that depends on the positions; a mask is
+True where a query may look, or a number to add, hugely negative where it may not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.attention import (
+    Aligned,
+    Attention,
+    Bias,
+    Causal,
+    Dot,
+    Given,
+    Mask,
+    Memory,
+    ScaledDot,
+    Score,
+)
+
+States = Float[Tensor, "batch heads length width"]
+Weights = Float[Tensor, "batch heads query key"]
+
+
+@final
+class Written(Bias):
+    """A bias on the scores that was worked out elsewhere."""
+
+    def __init__(self, added: Float[Tensor, "#batch heads query key"]) -> None:
+        super().__init__()
+        self.added = added
+
+    def forward(self, queries: int, keys: int, first: int = 0) -> Tensor:
+        """It is known for these queries and keys alone."""
+        del first
+        return self.added[:, :, :queries, :keys]
+
+    def keep(self, heads: list[int]) -> None:
+        """The bias of these heads."""
+        self.added = self.added[:, heads]
+
+
+def aligned(
+    query: States,
+    key: States,
+    value: States,
+    mask: Tensor | None = None,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+    bias: Tensor | None = None,
+) -> Aligned:
+    """The alignment of softmax(q . k scale + bias) over the keys that a mask allows.
+
+    Where several heads of queries share a head of keys (Ainslie 2023), that head is repeated for each.
+    """
+    query, key, value = (_precise(states) for states in (query, key, value))
+    sharing = query.shape[1] // max(1, key.shape[1])
+    key, value = (states.repeat_interleave(sharing, 1) for states in (key, value))
+    sizes = (*query.shape[:3], key.shape[2])
+    allowed, added = _apart(mask, sizes)
+    if bias is not None:
+        allowed, added = _with(bias, allowed, added, sizes)
+    score, query = _score(query, scale)
+    attention = Attention(score, bias=None if added is None else Written(added)).eval()
+    return Aligned(query, Memory(key, value, _mask(allowed, causal)), attention)
+
+
+def known(weights: Weights, scores: Weights | None = None) -> Aligned:
+    """An alignment of which the weights alone are known: no neuron of it can be shown.
+
+    Scores are then known but for a constant a row: the logarithms of the weights.
+    """
+    batch, heads, queries, keys = weights.shape
+    nothing = [weights.new_zeros(batch, heads, length, 0) for length in (queries, keys, keys)]
+    found = Aligned(nothing[0], Memory(nothing[1], nothing[2]), Attention("dot"))
+    # What would be worked out when first looked at is there already.
+    found.__dict__["weights"] = _precise(weights)
+    found.__dict__["scores"] = _precise(weights.log() if scores is None else scores)
+    return found
+
+
+def softmax(scores: Weights) -> Aligned:
+    """An alignment whose scores came from somewhere: hugely negative ones say that nobody may look."""
+    scores = scores.masked_fill(scores <= _forbidden(scores.dtype), -torch.inf)
+    empty = scores.isneginf().all(-1, keepdim=True)
+    weights = _precise(scores).masked_fill(empty, 0.0).softmax(-1).masked_fill(empty, 0.0)
+    return known(weights, scores)
+
+
+def _precise(states: Tensor) -> Tensor:
+    """At least float32: numbers to be looked at are not rounded as those to be learned from may be."""
+    return states.to(torch.promote_types(states.dtype, torch.float32))
+
+
+def _score(query: Tensor, scale: float | None) -> tuple[Score, Tensor]:
+    """The score of this scale; one that is neither 1 nor 1 / sqrt(width) goes into the query."""
+    usual = 1 / math.sqrt(query.shape[-1])
+    if scale is None or math.isclose(scale, usual, rel_tol=1e-6):
+        return ScaledDot(), query
+    return Dot(), query if scale == 1 else query * scale
+
+
+def _apart(mask: Tensor | None, sizes: tuple[int, ...]) -> tuple[Tensor | None, Tensor | None]:
+    """A mask as what it allows, and what it adds beside; None for each that does nothing."""
+    if mask is None:
+        return None, None
+    mask = mask[(None,) * (4 - mask.dim())] if mask.dim() < 4 else mask
+    mask = mask[..., : sizes[2], : sizes[3]]  # some models cut a longer one in the kernel
+    if mask.dtype == torch.bool:
+        return mask, None
+    hidden = mask <= _forbidden(mask.dtype)
+    added = _precise(mask).masked_fill(hidden, 0.0)
+    if not bool(added.any()):
+        return (~hidden if bool(hidden.any()) else None), None
+    return ~hidden, added.expand(added.shape[0], sizes[1], sizes[2], sizes[3])
+
+
+def _with(
+    bias: Tensor, allowed: Tensor | None, added: Tensor | None, sizes: tuple[int, ...]
+) -> tuple[Tensor | None, Tensor | None]:
+    """A bias of the model's own beside the mask; masked places may be written into either."""
+    also, more = _apart(bias, sizes)
+    both = [one for one in (allowed, also) if one is not None]
+    sums = [one for one in (added, more) if one is not None]
+    return (
+        both[0] if len(both) == 1 else (both[0] & both[1] if both else None),
+        sums[0] if len(sums) == 1 else (sums[0] + sums[1] if sums else None),
+    )
+
+
+def _mask(allowed: Tensor | None, causal: bool) -> Mask | None:
+    given = None if allowed is None else Given(allowed)
+    if not causal:
+        return given
+    return Causal() if given is None else Causal() & given
+
+
+def _forbidden(dtype: torch.dtype) -> float:
+    """Numbers from here down mean `may not look`; two of them may have been added."""
+    return torch.finfo(dtype).min / 2

@@ -1,0 +1,172 @@
+"""Attention seen at the door that Hugging Face's models have for it: their attention interface.
+
+A model asks its configuration for the name of an attention function. While it is watched, each name becomes
+`regard_NAME`: a function that tells what it was given, and calls the one it stands for. So whatever ran
+before, eager, fused or flash, runs as before, and its mask is made as before.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, final
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import Aligned
+from regard.errors import UsageError
+from regard.interop.aligned import aligned, known
+
+PREFIX = "regard_"
+OWN = "_attn_implementation_internal"  # set on one configuration alone; the property sets all below it
+UNLIKE = ("softcap", "s_aux")  # what makes a weight another than softmax of a sum over neurons
+
+
+class Told(Protocol):
+    """Whom an attention module's call is told to."""
+
+    def knows(self, module: nn.Module) -> bool:
+        """Whether this module is part of what is watched."""
+
+    def told(self, module: nn.Module, found: Aligned) -> Tensor | None:
+        """What one module's attention was; other weights where they shall be used."""
+
+    def hush(self) -> Any:
+        """A `with` in which nobody else is heard: the function below was told of already."""
+
+
+_LISTENERS: list[Told] = []
+
+
+@contextmanager
+def interface(model: nn.Module, listener: Told) -> Iterator[bool]:
+    """Listen at the interface of every Hugging Face model in this module; whether there is one."""
+    configurations = _configurations(model)
+    if any(str(getattr(one, OWN)).startswith(PREFIX) for one in configurations):
+        raise UsageError(
+            "this model is being watched already",
+            where="watch(model)",
+            remedy="leave the first `with watch(...)` before the second",
+        )
+    before = [getattr(one, OWN) for one in configurations]
+    _LISTENERS.append(listener)
+    try:
+        for one, name in zip(configurations, before, strict=True):
+            setattr(one, OWN, _registered(name or "eager"))
+        yield bool(configurations)
+    finally:
+        _LISTENERS.remove(listener)
+        for one, name in zip(configurations, before, strict=True):
+            setattr(one, OWN, name)
+
+
+def _configurations(model: nn.Module) -> list[Any]:
+    """The configurations of all models inside that ask the interface, each once."""
+    library = sys.modules.get("transformers")
+    if library is None:
+        return []
+    found: dict[int, Any] = {}
+    for module in model.modules():
+        if not isinstance(module, library.PreTrainedModel):
+            continue
+        if module._can_set_attn_implementation():
+            for part in module.modules():
+                own = getattr(part, "config", None)
+                if isinstance(own, library.PreTrainedConfig):
+                    found.setdefault(id(own), own)
+    return list(found.values())
+
+
+def _registered(name: str) -> str:
+    """The name under which our function stands before this one."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS as MASKS
+
+    AttentionInterface.register(PREFIX + name, _Before(name))
+    if name in MASKS:
+        AttentionMaskInterface.register(PREFIX + name, MASKS[name])
+    return PREFIX + name
+
+
+@final
+class _Before:
+    """Tells what an attention function is given, then calls it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(
+        self,
+        module: nn.Module,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attention_mask: Tensor | None = None,
+        **named: Any,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Context (batch, query, heads, width), and weights where the function gives some."""
+        # What a model gives beside these is its own affair, and is passed on as it is.
+        states, own = (query, key, value), _function(module, self.name)
+        listener = next((one for one in reversed(_LISTENERS) if one.knows(module)), None)
+        if listener is None:
+            return own(module, *states, attention_mask, **dict(named))
+        found = _found(module, states, attention_mask, named)
+        with listener.hush():
+            context, weights = own(module, *states, attention_mask, **dict(named))
+        # torch's own function knows of nothing that would make weights other than a softmax.
+        if self.name != "sdpa" and any(named.get(name) is not None for name in UNLIKE):
+            allowed = found.allowed
+            found = known(_unlike(module, states, allowed, named) if weights is None else weights)
+        edited = listener.told(module, found)
+        if edited is None:
+            return context, weights
+        values = value.repeat_interleave(edited.shape[1] // value.shape[1], 1)
+        return (edited.to(value.dtype) @ values).transpose(1, 2).contiguous(), edited
+
+
+def _function(module: nn.Module, name: str) -> Callable[..., tuple[Tensor, Tensor | None]]:
+    """The function of this name as the module's own file would find it; each file has an eager one."""
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS as ALL
+
+    file = sys.modules.get(type(module).__module__)
+    table = getattr(file, "ALL_ATTENTION_FUNCTIONS", ALL)
+    if name in table:
+        return table[name]
+    return getattr(file, "eager_attention_forward", None) or ALL["sdpa"]
+
+
+def _found(
+    module: nn.Module,
+    states: tuple[Tensor, Tensor, Tensor],
+    mask: Tensor | None,
+    named: dict[str, Any],
+) -> Aligned:
+    """The alignment of these states; where no mask was made, the module says whether it looks ahead."""
+    causal = named.get("is_causal")
+    causal = getattr(module, "is_causal", False) if causal is None else causal
+    ahead = bool(causal) and mask is None and states[0].shape[2] > 1
+    return aligned(
+        *states,
+        mask if isinstance(mask, Tensor) else None,
+        causal=ahead,
+        scale=named.get("scaling"),
+        bias=named.get("position_bias"),
+    )
+
+
+def _unlike(
+    module: nn.Module,
+    states: tuple[Tensor, Tensor, Tensor],
+    allowed: Tensor | None,
+    named: dict[str, Any],
+) -> Tensor:
+    """Weights that are no softmax of a sum over neurons, by the formula in the model's own file."""
+    added = None
+    if allowed is not None:
+        lowest = torch.finfo(states[0].dtype).min
+        added = torch.zeros_like(allowed, dtype=states[0].dtype).masked_fill(~allowed, lowest)
+    _, weights = _function(module, "eager")(module, *states, added, **dict(named))
+    assert weights is not None
+    return weights

@@ -1,0 +1,155 @@
+"""Looking into any model: ours, Hugging Face's, `nn.Transformer`, or a module of somebody's own.
+
+Three ways are open at once, and an attention is seen by the first that meets it: ours tell of themselves,
+Hugging Face's models ask an interface (`huggingface`), everything else calls torch's functions (`functions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from torch import Tensor, nn
+
+from regard.attention import Aligned, Attention
+from regard.attention.watch import Edit, Seen, require_model
+from regard.attention.watch import watch as watch_ours
+from regard.errors import UsageError
+from regard.interop.functions import Functions
+from regard.interop.huggingface import interface
+
+TRIED = (
+    "attentions of regard; the attention interface of transformers; scaled_dot_product_attention, "
+    "multi_head_attention_forward and softmax of torch"
+)
+
+
+@final
+@dataclass(eq=False)
+class _Frame:
+    """One call of a module: what it was given, and how many attentions it worked out itself."""
+
+    module: nn.Module
+    given: tuple[Any, ...]
+    count: int = 0
+
+
+@final
+@dataclass(eq=False)
+class Recorder:
+    """Which module is at work, and what attention it works out.
+
+    `crossing` holds the paths whose keys came from another sequence, as far as the call showed it; `reads`
+    what the module of each path was given, for whoever knows what is whose.
+    """
+
+    names: dict[nn.Module, str]
+    seen: Seen
+    edit: Edit | None = None
+    crossing: set[str] = field(default_factory=set)
+    reads: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    called: bool = False
+    _frames: list[_Frame] = field(default_factory=list)
+    _hushed: int = 0
+
+    def enter(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """A module begins."""
+        self.called = True
+        self._frames.append(_Frame(module, (*given, *named.values())))
+
+    def leave(self, module: nn.Module, *_: object) -> None:
+        """A module ends, and with it whatever it left behind by an error."""
+        while self._frames and self._frames.pop().module is not module:
+            pass
+
+    def ready(self) -> bool:
+        """Whether a module that is watched is at work, and not one that tells of itself."""
+        if self._hushed or not self._frames:
+            return False
+        return not isinstance(self._frames[-1].module, Attention) and not any(
+            isinstance(frame.module, Attention) for frame in self._frames
+        )
+
+    def knows(self, module: nn.Module) -> bool:
+        """Whether it is part of the model."""
+        return module in self.names
+
+    @contextmanager
+    def hush(self) -> Iterator[None]:
+        """Nothing is heard in this `with`."""
+        self._hushed += 1
+        try:
+            yield
+        finally:
+            self._hushed -= 1
+
+    def hear(self, found: Aligned, crosses: bool = False) -> Tensor | None:
+        """The innermost module at work worked this out; its second attention has a number behind its path."""
+        frame = self._frames[-1]
+        path = self.names[frame.module] + (f"[{frame.count}]" if frame.count else "")
+        frame.count += 1
+        return self._record(path, found, frame.given, crosses)
+
+    def told(self, module: nn.Module, found: Aligned) -> Tensor | None:
+        """This module worked it out."""
+        frames = [frame for frame in self._frames if frame.module is module]
+        given = frames[-1].given if frames else ()
+        return self._record(self.names[module], found, given, crosses=False)
+
+    def _record(
+        self, path: str, found: Aligned, given: tuple[Any, ...], crosses: bool
+    ) -> Tensor | None:
+        self.seen.record(path, found)
+        self.reads[path] = given
+        if crosses:
+            self.crossing.add(path)
+        return None if self.edit is None else self.edit(path, found)
+
+
+@contextmanager
+def watch(model: nn.Module, edit: Edit | None = None) -> Iterator[Seen]:
+    """Record every attention of a model inside the `with`, by its module's path: any model, not ours alone.
+
+    `edit(path, aligned)` may return weights to use instead of the model's own: a what-if. Where nothing
+    attends inside the `with`, it says so.
+    """
+    with recording(model, edit) as recorder:
+        yield recorder.seen
+    if not recorder.seen:
+        require_calls(model, recorder)
+
+
+@contextmanager
+def recording(model: nn.Module, edit: Edit | None = None) -> Iterator[Recorder]:
+    """The same for those who need more of a call than its alignment."""
+    require_model(model)
+    with ExitStack() as stack:
+        seen = stack.enter_context(watch_ours(model, edit))
+        names = {module: path or type(model).__name__ for path, module in model.named_modules()}
+        recorder = Recorder(names, seen, edit)
+        for module in names:
+            begin = module.register_forward_pre_hook(recorder.enter, with_kwargs=True)
+            end = module.register_forward_hook(recorder.leave, always_call=True)
+            stack.callback(begin.remove)
+            stack.callback(end.remove)
+        stack.enter_context(interface(model, recorder))
+        stack.enter_context(Functions(recorder))
+        yield recorder
+
+
+def require_calls(model: nn.Module, recorder: Recorder) -> None:
+    """Say why nothing was seen."""
+    name = type(model).__name__
+    if not recorder.called:
+        raise UsageError(
+            f"this {name} was not called while it was watched",
+            where="watch(model)",
+            remedy="call it inside: `with regard.watch(model) as seen: model(...)`",
+        )
+    raise UsageError(
+        f"no attention was seen in this {name}",
+        where="watch(model)",
+        remedy=f"tried: {TRIED}; a model that works its weights out otherwise cannot be watched",
+    )

@@ -1,0 +1,226 @@
+"""Any model is watched: its weights are those that its own eager form gives, and watching changes nothing."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import regard
+from regard.errors import UsageError
+from regard.interop.watch import watch
+from tests.interop import kit
+
+transformers = pytest.importorskip("transformers")
+
+NAMES = sorted(kit.configurations())
+GIVEN = ("attentions", "encoder_attentions", "decoder_attentions", "cross_attentions")
+
+
+def eager(name):
+    """The weights that the model itself gives, layer by layer: encoder, decoder, cross."""
+    model, inputs, _ = kit.made(name, "eager")
+    with torch.no_grad():
+        output = model(**inputs, output_attentions=True)
+    found = [layer for kind in GIVEN for layer in (getattr(output, kind, None) or ())]
+    assert found
+    return found
+
+
+def matched(found, expected):
+    """Each expected map is one of those found, to 1e-6; rows that may see nothing are left out."""
+    for weights in expected:
+        same = [one for one in found if one.shape == weights.shape]
+        assert min(float((one - weights).abs().max()) for one in same) < 1e-6
+
+
+@pytest.mark.parametrize("implementation", [None, "eager"])
+@pytest.mark.parametrize("name", NAMES)
+@torch.no_grad()
+def test_a_hugging_face_model_is_seen_as_it_is(name, implementation):
+    model, inputs, count = kit.made(name, implementation)
+    before, chosen = model(**inputs)[0], model.config._attn_implementation
+    with regard.watch(model) as seen:
+        during = model(**inputs)[0]
+    assert torch.equal(before, during)
+    assert model.config._attn_implementation == chosen
+    assert torch.equal(model(**inputs)[0], before)
+    assert len(seen) == count
+    assert all(len(calls) == 1 for calls in seen.values())
+    matched([seen.weights(path) for path in seen], eager(name))
+
+
+@pytest.mark.parametrize("name", ["bert", "llama", "t5", "marian"])
+@torch.no_grad()
+def test_scores_are_the_sum_of_their_neurons(name):
+    model, inputs, _ = kit.made(name)
+    with watch(model) as seen:
+        model(**inputs)
+    for path in seen:
+        (call,) = seen[path]
+        assert call.query.shape[-1] > 0
+        scores, bias = call.contributions.sum(-1), call.attention.bias
+        scores = scores if bias is None else scores + bias.added
+        visible = call.scores.isfinite()
+        torch.testing.assert_close(scores[visible], call.scores[visible])
+
+
+@pytest.mark.parametrize("name", ["bert", "llama", "t5", "mpnet", "gemma2", "vit"])
+@torch.no_grad()
+def test_edited_weights_are_used(name):
+    model, inputs, _ = kit.made(name)
+    plain = model(**inputs)[0]
+    with watch(model, lambda _, found: found.weights):
+        torch.testing.assert_close(model(**inputs)[0], plain, atol=1e-4, rtol=1e-4)
+    with watch(model, lambda _, found: found.weights.flip(-1)):
+        assert (model(**inputs)[0] - plain).abs().max() > 1e-3
+
+
+def test_two_models_are_watched_at_once_and_one_not_twice():
+    (bert, inputs, _), (gpt, more, _) = kit.made("bert"), kit.made("gpt2")
+    with watch(bert) as first, watch(gpt) as second:
+        bert(**inputs)
+        gpt(**more)
+        with pytest.raises(UsageError, match="watched already"), watch(bert):
+            pass
+    assert len(first) == len(second) == 2
+
+
+def test_a_model_is_as_it_was_after_an_error():
+    model, inputs, _ = kit.made("bert")
+    with pytest.raises(KeyError, match="mine"), watch(model):
+        raise KeyError("mine")
+    assert model.config._attn_implementation == "sdpa"
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+    with watch(model) as seen:
+        model(**inputs)
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("grad", [True, False])
+def test_nn_transformer_is_seen_on_its_fast_path_too(grad):
+    torch.manual_seed(1)
+    model = nn.Transformer(16, 4, 2, 2, 32, batch_first=True).eval()
+    source, target = torch.randn(2, 7, 16), torch.randn(2, 5, 16)
+    padding = torch.arange(7) >= torch.tensor([[7], [4]])
+    causal = nn.Transformer.generate_square_subsequent_mask(5)
+    masks = {"src_key_padding_mask": padding, "memory_key_padding_mask": padding}
+    with torch.set_grad_enabled(grad):
+        before = model(source, target, tgt_mask=causal, **masks)
+        with watch(model) as seen:
+            during = model(source, target, tgt_mask=causal, **masks)
+    torch.testing.assert_close(before, during, atol=1e-5, rtol=1e-5)
+    shapes = {path: tuple(seen.weights(path).shape[2:]) for path in seen}
+    assert shapes == {
+        **{f"encoder.layers.{n}.self_attn": (7, 7) for n in range(2)},
+        **{f"decoder.layers.{n}.self_attn": (5, 5) for n in range(2)},
+        **{f"decoder.layers.{n}.multihead_attn": (5, 7) for n in range(2)},
+    }
+    for path, (queries, keys) in shapes.items():
+        weights = seen.weights(path)
+        torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, queries))
+        assert keys == 5 or (weights[1, ..., 4:] == 0).all()
+        assert path != "decoder.layers.0.self_attn" or (weights.triu(1) == 0).all()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"batch_first": True},
+        {"kdim": 6, "vdim": 9},
+        {"add_bias_kv": True},
+        {"add_zero_attn": True, "add_bias_kv": True, "bias": False},
+    ],
+    ids=str,
+)
+@torch.no_grad()
+def test_multihead_attention_says_its_own_weights(options):
+    torch.manual_seed(1)
+    module = nn.MultiheadAttention(12, 3, **options).eval()
+    sizes = (5, 12), (7, options.get("kdim", 12)), (7, options.get("vdim", 12))
+    states = [torch.randn(2, *size) for size in sizes]
+    if not options.get("batch_first"):
+        states = [one.transpose(0, 1) for one in states]
+    padding = torch.arange(7) >= torch.tensor([[7], [4]])
+    for masks in (
+        {},
+        {"key_padding_mask": padding},
+        {"attn_mask": torch.rand(5, 7) > 0.7},
+        {"attn_mask": torch.randn(6, 5, 7), "key_padding_mask": padding},
+    ):
+        with watch(module) as seen:
+            output, expected = module(*states, average_attn_weights=False, **masks)
+        torch.testing.assert_close(seen.weights("MultiheadAttention"), expected)
+        with watch(module, lambda _, found: found.weights):
+            torch.testing.assert_close(module(*states, **masks)[0], output)
+
+
+class Homemade(nn.Module):
+    """Queries, keys and values of its own, and three ways to attend."""
+
+    def __init__(self):
+        super().__init__()
+        self.both = nn.ModuleList([nn.Linear(8, 24), nn.Linear(8, 24)])
+
+    def forward(self, states):
+        query, key, value = (
+            part.unflatten(-1, (2, 4)).transpose(1, 2) for part in self.both[0](states).chunk(3, -1)
+        )
+        read = F.scaled_dot_product_attention(query, key, value, is_causal=True, scale=0.3)
+        read = read + F.scaled_dot_product_attention(
+            query, key[:, :1], value[:, :1], enable_gqa=True
+        )
+        self.weights = torch.softmax(query @ key.mT / 2, -1)
+        square = F.softmax(states @ states.mT, dim=-1)
+        logits = F.softmax(states @ torch.ones(8, 11), -1)  # over a vocabulary: no attention
+        return (self.weights @ value + read).transpose(1, 2).flatten(2) + square @ states, logits
+
+
+@torch.no_grad()
+def test_a_module_of_somebodys_own_is_seen():
+    torch.manual_seed(1)
+    model = nn.Sequential(Homemade())
+    states = torch.randn(3, 5, 8)
+    with watch(model) as seen:
+        model(states)
+    assert list(seen) == ["0", "0[1]", "0[2]", "0[3]"]
+    query, key, _ = (
+        part.unflatten(-1, (2, 4)).transpose(1, 2) for part in model[0].both[0](states).chunk(3, -1)
+    )
+    causal = (query @ key.mT * 0.3).masked_fill(torch.ones(5, 5).triu(1).bool(), -torch.inf)
+    torch.testing.assert_close(seen.weights("0"), causal.softmax(-1))
+    shared = (query @ key[:, :1].mT / 2).softmax(-1)
+    torch.testing.assert_close(seen.weights("0[1]"), shared)
+    torch.testing.assert_close(seen.weights("0[2]"), model[0].weights)
+    assert seen.weights("0[3]").shape == (3, 1, 5, 5)
+
+
+def test_ours_are_seen_once_also_inside_others():
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.ours, self.theirs = (
+                regard.Heads(8, 2),
+                nn.MultiheadAttention(8, 2, batch_first=True),
+            )
+
+        def forward(self, states):
+            return self.theirs(self.ours(states), states, states)[0]
+
+    model = Mixed()
+    with watch(model) as seen:
+        model(torch.randn(1, 3, 8))
+    assert {path: len(calls) for path, calls in seen.items()} == {"ours.attention": 1, "theirs": 1}
+
+
+def test_nothing_to_see_is_said():
+    model = nn.Linear(3, 3)
+    with (
+        pytest.raises(UsageError, match="no attention was seen in this Linear") as caught,
+        watch(model),
+    ):
+        model(torch.ones(3))
+    for way in ("transformers", "scaled_dot_product_attention", "softmax"):
+        assert way in caught.value.remedy
+    with pytest.raises(UsageError, match="was not called"), watch(model):
+        pass
