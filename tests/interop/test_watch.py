@@ -30,7 +30,10 @@ def matched(found, expected):
     """Each expected map is one of those found, to 1e-6; rows that may see nothing are left out."""
     for weights in expected:
         same = [one for one in found if one.shape == weights.shape]
-        assert min(float((one - weights).abs().max()) for one in same) < 1e-6
+        blind = [one.sum(-1, keepdim=True) == 0 for one in same]
+        pairs = zip(same, blind, strict=True)
+        assert min(float((a - weights).masked_fill(b, 0).abs().max()) for a, b in pairs) < 1e-6
+        assert any(float(one.float().mean()) < 0.3 for one in blind)
 
 
 @pytest.mark.parametrize("implementation", [None, "eager"])
@@ -71,8 +74,9 @@ def test_edited_weights_are_used(name):
     plain = model(**inputs)[0]
     with watch(model, lambda _, found: found.weights):
         torch.testing.assert_close(model(**inputs)[0], plain, atol=1e-4, rtol=1e-4)
-    with watch(model, lambda _, found: found.weights.flip(-1)):
+    with watch(model, lambda _, found: found.weights.flip(-1)) as seen:
         assert (model(**inputs)[0] - plain).abs().max() > 1e-3
+    assert all(len(calls) == 1 for calls in seen.values())
 
 
 def test_two_models_are_watched_at_once_and_one_not_twice():
@@ -96,6 +100,7 @@ def test_a_model_is_as_it_was_after_an_error():
     assert len(seen) == 2
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.parametrize("grad", [True, False])
 def test_nn_transformer_is_seen_on_its_fast_path_too(grad):
     torch.manual_seed(1)
@@ -146,7 +151,8 @@ def test_multihead_attention_says_its_own_weights(options):
         {},
         {"key_padding_mask": padding},
         {"attn_mask": torch.rand(5, 7) > 0.7},
-        {"attn_mask": torch.randn(6, 5, 7), "key_padding_mask": padding},
+        {"attn_mask": torch.randn(6, 5, 7), "key_padding_mask": padding.float() * -1e9},
+        {"attn_mask": torch.rand(6, 5, 7) > 0.9, "key_padding_mask": padding},
     ):
         with watch(module) as seen:
             output, expected = module(*states, average_attn_weights=False, **masks)
@@ -174,6 +180,117 @@ class Homemade(nn.Module):
         square = F.softmax(states @ states.mT, dim=-1)
         logits = F.softmax(states @ torch.ones(8, 11), -1)  # over a vocabulary: no attention
         return (self.weights @ value + read).transpose(1, 2).flatten(2) + square @ states, logits
+
+
+class Tutorial(nn.Module):
+    """Additive attention over a source as a tutorial writes it: softmax of two axes, then bmm or a sum."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.way, self.score, self.share = way, nn.Linear(8, 1), nn.Softmax(dim=1)
+
+    def forward(self, states, query):
+        energy = self.score(torch.tanh(states + query[:, None]))
+        match self.way:
+            case "bmm":
+                weights = F.softmax(energy.squeeze(2), dim=1)
+                context = F.dropout(weights, 0.1, self.training).unsqueeze(1).bmm(states)[:, 0]
+            case "sum":
+                weights = self.share(energy)
+                context = (weights * states).sum(1)
+                weights = weights[..., 0]
+            case _:
+                weights = self.share(energy.squeeze(2))
+                context = torch.einsum("bs,bsw->bw", weights.to(torch.float64), states.double())
+        self.weights = weights
+        return context
+
+
+@pytest.mark.parametrize("way", ["bmm", "sum", "einsum"])
+@torch.no_grad()
+def test_shares_that_multiply_values_are_attention(way):
+    torch.manual_seed(2)
+    model = Tutorial(way).eval()
+    states, query = torch.randn(3, 5, 8), torch.randn(3, 8)
+    expected = model(states, query)
+    with watch(model) as seen:
+        assert torch.equal(model(states, query), expected)
+    assert list(seen) == ["Tutorial"]
+    torch.testing.assert_close(seen.weights("Tutorial")[:, 0, 0], model.weights)
+
+
+@torch.no_grad()
+def test_the_chances_of_a_vocabulary_are_no_attention():
+    class Expected(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(11, 8)
+
+        def forward(self, states):
+            return F.softmax(states @ self.table.weight.T, -1) @ self.table.weight
+
+    model = Expected()
+    with pytest.raises(UsageError, match="no attention"), watch(model):
+        model(torch.randn(2, 3, 8))
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged], ids=str)
+@torch.no_grad()
+def test_rows_of_different_lengths_in_a_nested_tensor(layout):
+    torch.manual_seed(1)
+    module = nn.MultiheadAttention(8, 2, batch_first=True).eval()
+    rows = [torch.randn(5, 8), torch.randn(3, 8)]
+    nested = torch.nested.nested_tensor(rows, layout=layout)
+    with watch(module) as seen:
+        output, _ = module(nested, nested, nested, need_weights=False)
+    weights = seen.weights("MultiheadAttention")
+    for number, row in enumerate(rows):
+        length = len(row)
+        own, expected = module(row, row, row, average_attn_weights=False)
+        torch.testing.assert_close(output.unbind()[number], own)
+        torch.testing.assert_close(weights[number, :, :length, :length], expected)
+        assert (weights[number, :, :, length:] == 0).all()
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@torch.no_grad()
+def test_an_encoder_that_takes_its_fast_path_with_nested_tensors():
+    torch.manual_seed(1)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    model = nn.TransformerEncoder(layer, 2, enable_nested_tensor=True).eval()
+    states, padding = torch.randn(2, 5, 8), torch.arange(5) >= torch.tensor([[5], [3]])
+    before = model(states, src_key_padding_mask=padding)
+    with watch(model) as seen:
+        during = model(states, src_key_padding_mask=padding)
+    torch.testing.assert_close(during[~padding], before[~padding])
+    assert list(seen) == ["layers.0.self_attn", "layers.1.self_attn"]
+    nested = torch.nested.nested_tensor([states[0], states[1, :3]])
+    expected = [row.clone() for row in model(nested).unbind()]
+    with watch(model) as also:
+        found = model(nested).unbind()
+    for own, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(own, other)
+    for path in seen:
+        torch.testing.assert_close(also.weights(path)[0], seen.weights(path)[0])
+        torch.testing.assert_close(also.weights(path)[1, :, :3], seen.weights(path)[1, :, :3])
+
+
+@torch.no_grad()
+def test_nested_tensors_in_torchs_own_attention():
+    class Own(nn.Module):
+        def forward(self, states):
+            heads = states.unflatten(-1, (2, 4)).transpose(1, 2)
+            return F.scaled_dot_product_attention(heads, heads, heads)
+
+    model, rows = Own(), [torch.randn(5, 8), torch.randn(3, 8)]
+    nested = torch.nested.nested_tensor(rows, layout=torch.jagged)
+    with watch(model) as seen:
+        model(nested)
+    with watch(model) as alone:
+        model(rows[1][None])
+    torch.testing.assert_close(seen.weights("Own")[1, :, :3, :3], alone.weights("Own")[0])
+    assert (seen.weights("Own")[1, :, :, 3:] == 0).all()
 
 
 @torch.no_grad()
@@ -224,3 +341,30 @@ def test_nothing_to_see_is_said():
         assert way in caught.value.remedy
     with pytest.raises(UsageError, match="was not called"), watch(model):
         pass
+
+
+@torch.no_grad()
+def test_our_own_models_are_not_listened_to(monkeypatch):
+    model = regard.Heads(8, 2)
+    hooks = monkeypatch.setattr(nn.Module, "register_forward_hook", None)
+    assert hooks is None
+    with watch(model) as seen:
+        model(torch.randn(1, 3, 8))
+    assert list(seen) == ["attention"]
+    with pytest.raises(UsageError, match="no attention was seen in this Heads"), watch(model):
+        pass
+
+
+@pytest.mark.parametrize("window", [None, 2])
+def test_a_flash_kernel_has_a_mask_of_padding_alone(window):
+    from regard.interop.huggingface import _found
+
+    states = tuple(torch.randn(2, 2, length, 4) for length in (3, 5, 5))
+    padding = torch.tensor([[1, 1, 1, 1, 1], [0, 1, 1, 1, 1]])
+    module = nn.Module()
+    module.is_causal = True
+    seen = _found("flash_attention_2", module, states, padding, {"sliding_window": window})
+    place, keys = torch.arange(3)[:, None] + 2, torch.arange(5)
+    near = (keys <= place) & (True if window is None else place - keys < window)
+    allowed = near & padding[:, None, None].bool()
+    torch.testing.assert_close(seen.allowed, allowed.expand(2, 2, 3, 5))

@@ -26,8 +26,12 @@ from regard.attention import (
     Score,
 )
 
-States = Float[Tensor, "batch heads length width"]
+Query = Float[Tensor, "batch heads query width"]
+Key = Float[Tensor, "batch key_heads key width"]
+Value = Float[Tensor, "batch key_heads key value_width"]
 Weights = Float[Tensor, "batch heads query key"]
+
+TRIED = 4  # queries whose context is worked out again, to see whether it is explained
 
 
 @final
@@ -49,9 +53,9 @@ class Written(Bias):
 
 
 def aligned(
-    query: States,
-    key: States,
-    value: States,
+    query: Query,
+    key: Key,
+    value: Value,
     mask: Tensor | None = None,
     *,
     causal: bool = False,
@@ -94,6 +98,31 @@ def softmax(scores: Weights) -> Aligned:
     empty = scores.isneginf().all(-1, keepdim=True)
     weights = _precise(scores).masked_fill(empty, 0.0).softmax(-1).masked_fill(empty, 0.0)
     return known(weights, scores)
+
+
+def explains(found: Aligned, value: Value, context: Tensor) -> bool:
+    """Whether this alignment gives the context that the model worked out, tried on its last queries."""
+    queries = found.query.shape[2]
+    if context.shape[:3] != (found.query.shape[0], queries, found.query.shape[1]):
+        return False
+    last = slice(max(0, queries - TRIED), queries)
+    allowed = None if found.allowed is None else found.allowed[:, :, last]
+    if "weights" in found.__dict__:
+        weights = found.weights[:, :, last]
+    else:
+        scores = found.attention.score(found.query[:, :, last], found.memory.key)
+        if isinstance(found.attention.bias, Written):
+            scores = scores + found.attention.bias.added[:, :, last]
+        weights = found.attention.normaliser(scores, allowed)
+    sharing = found.query.shape[1] // max(1, value.shape[1])
+    expected = weights @ _precise(value).repeat_interleave(sharing, 1)
+    actual = _precise(context[:, last].transpose(1, 2))
+    if allowed is not None:  # what a query reads that may see nothing is everybody's own affair
+        blind = ~allowed.any(-1, keepdim=True)
+        expected, actual = expected.masked_fill(blind, 0.0), actual.masked_fill(blind, 0.0)
+    near = 2e-5 if context.dtype in (torch.float32, torch.float64) else 3e-2
+    scale = float(value.detach().abs().max()) if value.numel() else 0.0
+    return bool(((expected - actual).abs() <= near * max(scale, 1e-6)).all())
 
 
 def _precise(states: Tensor) -> Tensor:

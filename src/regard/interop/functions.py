@@ -1,14 +1,15 @@
 """Attention seen where it is worked out: in torch's own functions, whoever calls them.
 
-`scaled_dot_product_attention` and `multi_head_attention_forward` say queries, keys and values; of a softmax
-over the last of four axes, or over a square, the weights are known. Nothing is changed: the same kernel runs.
+`scaled_dot_product_attention` and `multi_head_attention_forward` say queries, keys and values. Of a softmax
+the weights are known: one over the last of four axes is an attention; one of fewer axes is, when its result
+is multiplied with values. Nothing is changed: the same kernel runs.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, final
+from typing import Any, Protocol, final, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -16,12 +17,16 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from regard.attention import Aligned
-from regard.interop.aligned import aligned, softmax
+from regard.errors import UsageError
+from regard.interop.aligned import aligned, known, softmax
+from regard.interop.nested import padded
+from regard.interop.shares import FOLLOWED, PRODUCTS, Shares
 
 SOFTMAX: tuple[Callable[..., Any], ...] = (F.softmax, torch.softmax, Tensor.softmax)
 _HEADS = inspect.signature(F.multi_head_attention_forward)
 
 
+@runtime_checkable
 class Hears(Protocol):
     """Whom an attention is told to; weights come back where others shall be used."""
 
@@ -39,6 +44,7 @@ class Functions(TorchFunctionMode):
     def __init__(self, hearer: Hears) -> None:
         super().__init__()
         self.hearer = hearer
+        self.shares = Shares()
 
     def __torch_function__(
         self,
@@ -56,6 +62,10 @@ class Functions(TorchFunctionMode):
                 return self._several(func, given, dict(named or {}))
             if func in SOFTMAX:
                 return self._softmax(func, given, dict(named or {}))
+            if func in PRODUCTS:
+                return self._product(func, given, dict(named or {}))
+            if func in FOLLOWED:
+                return self.shares.followed(given, func(*given, **(named or {})))
         return func(*given, **(named or {}))
 
     def _dot_product(
@@ -64,19 +74,21 @@ class Functions(TorchFunctionMode):
         names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale")
         meant = {**dict(zip(names, given, strict=False)), **named}
         query, key, value = (meant[name] for name in names[:3])
-        one = query.dim() == 3  # a batch without heads
-        if query.dim() not in (3, 4) or query.is_nested:
-            return func(*given, **named)
-        query, key, value = (states[:, None] if one else states for states in (query, key, value))
-        mask = meant.get("attn_mask")
-        mask = mask[:, None] if one and mask is not None and mask.dim() == 3 else mask
-        causal, scale = meant.get("is_causal", False), meant.get("scale")
-        found = aligned(query, key, value, mask, causal=causal, scale=scale)
+        mask, causal = meant.get("attn_mask"), meant.get("is_causal", False)
+        if query.is_nested:
+            found = _nested(query, key, value, causal, meant.get("scale"))
+        else:
+            query, key, value = (_four(states) for states in (query, key, value))
+            mask = mask[:, None] if mask is not None and mask.dim() == 3 else mask
+            mask = mask.flatten(0, -4) if mask is not None and mask.dim() > 4 else mask
+            found = aligned(query, key, value, mask, causal=causal, scale=meant.get("scale"))
         edited = self.hearer.hear(found)
         if edited is None:
             return func(*given, **named)
+        if query.is_nested:
+            raise _unedited("nested tensors")
         context = (edited @ found.memory.value).to(value.dtype)
-        return context[:, 0] if one else context
+        return context.reshape(*given[0].shape[:-1], -1) if given else context
 
     def _several(
         self, func: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
@@ -96,13 +108,59 @@ class Functions(TorchFunctionMode):
     def _softmax(
         self, func: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
     ) -> Any:
-        scores, dim = given[0], named.get("dim", given[1] if len(given) > 1 else None)
-        if not _is_attention(scores, dim):
-            return func(*given, **named)
-        rows = scores[:, None] if scores.dim() == 3 else scores
-        edited = self.hearer.hear(softmax(rows))
         own = func(*given, **named)
+        scores = given[0] if given else named.get("input")
+        dim = named.get("dim", given[1] if len(given) > 1 else None)
+        if not isinstance(scores, Tensor) or not isinstance(dim, int):
+            return own
+        if scores.dim() < 4:
+            self.shares.may_be(own, scores, dim)
+            return own
+        if dim not in (-1, scores.dim() - 1):
+            return own
+        edited = self.hearer.hear(softmax(_four(scores)))
         return own if edited is None else edited.reshape(own.shape).to(own.dtype)
+
+    def _product(
+        self, func: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:
+        read = self.shares.read_by(func, given)
+        if read is None:
+            return func(*given, **named)
+        edited = self.hearer.hear(known(read.weights, read.scores))
+        if edited is None:
+            return func(*given, **named)
+        if edited.numel() != read.weights.numel() or not read.plain:
+            raise _unedited("weights that are turned before they are used")
+        others = list(given)
+        others[read.place] = edited.reshape(others[read.place].shape).to(others[read.place].dtype)
+        return func(*others, **named)
+
+
+def _unedited(what: str) -> UsageError:
+    return UsageError(
+        f"{what} cannot be edited", where="watch(model, edit)", remedy="look without `edit`"
+    )
+
+
+def _four(states: Tensor) -> Tensor:
+    """States with axes for batch and heads, whatever axes they have in front."""
+    match states.dim():
+        case 2:
+            return states[None, None]
+        case 3:
+            return states[:, None]
+        case 4:
+            return states
+        case _:
+            return states.flatten(0, -4)
+
+
+def _nested(query: Tensor, key: Tensor, value: Tensor, causal: bool, scale: Any) -> Aligned:
+    """The alignment of rows of different lengths: padded, and the padding hidden."""
+    padding = padded(key, 1)[1]
+    states = (padded(one, 1)[0] for one in (query, key, value))
+    return aligned(*states, ~padding[:, None, None], causal=causal, scale=scale)
 
 
 def projected(given: Mapping[str, Any]) -> Aligned:
@@ -156,12 +214,3 @@ def _added(mask: Tensor) -> Tensor:
     if mask.dtype != torch.bool:
         return mask.float()
     return torch.zeros(mask.shape, device=mask.device).masked_fill(mask, -torch.inf)
-
-
-def _is_attention(scores: Any, dim: Any) -> bool:
-    """Whether a softmax shares attention among keys: the last of four axes, or of a square with a batch."""
-    if not isinstance(scores, Tensor) or not isinstance(dim, int) or not scores.is_floating_point():
-        return False
-    if scores.dim() not in (3, 4) or dim not in (-1, scores.dim() - 1):
-        return False
-    return scores.dim() == 4 or (scores.shape[1] == scores.shape[2] and scores.shape[1] > 1)

@@ -10,20 +10,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, final
+from typing import Any, Protocol, final, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention import Aligned
 from regard.errors import UsageError
-from regard.interop.aligned import aligned, known
+from regard.interop.aligned import aligned, explains, known
+
+States = tuple[Tensor, Tensor, Tensor]
 
 PREFIX = "regard_"
-OWN = "_attn_implementation_internal"  # set on one configuration alone; the property sets all below it
 UNLIKE = ("softcap", "s_aux")  # what makes a weight another than softmax of a sum over neurons
+OWN = "_attn_implementation_internal"  # set on one configuration alone; the property sets all below it
 
 
+@runtime_checkable
 class Told(Protocol):
     """Whom an attention module's call is told to."""
 
@@ -103,7 +106,7 @@ class _Before:
         query: Tensor,
         key: Tensor,
         value: Tensor,
-        attention_mask: Tensor | None = None,
+        attention_mask: Any = None,
         **named: Any,
     ) -> tuple[Tensor, Tensor | None]:
         """Context (batch, query, heads, width), and weights where the function gives some."""
@@ -112,18 +115,40 @@ class _Before:
         listener = next((one for one in reversed(_LISTENERS) if one.knows(module)), None)
         if listener is None:
             return own(module, *states, attention_mask, **dict(named))
-        found = _found(module, states, attention_mask, named)
         with listener.hush():
             context, weights = own(module, *states, attention_mask, **dict(named))
-        # torch's own function knows of nothing that would make weights other than a softmax.
-        if self.name != "sdpa" and any(named.get(name) is not None for name in UNLIKE):
-            allowed = found.allowed
-            found = known(_unlike(module, states, allowed, named) if weights is None else weights)
+            found = self._explained(module, states, attention_mask, named, context, weights)
+        if found is None:  # nothing here says what it did: torch's functions are listened to
+            return own(module, *states, attention_mask, **dict(named))
         edited = listener.told(module, found)
         if edited is None:
             return context, weights
         values = value.repeat_interleave(edited.shape[1] // value.shape[1], 1)
         return (edited.to(value.dtype) @ values).transpose(1, 2).contiguous(), edited
+
+    def _explained(
+        self,
+        module: nn.Module,
+        states: States,
+        mask: Any,
+        named: dict[str, Any],
+        context: Tensor,
+        weights: Tensor | None,
+    ) -> Aligned | None:
+        """The alignment that explains this context: of queries and keys, or of weights that are known."""
+        found = _found(self.name, module, states, mask, named)
+        drops = module.training and bool(named.get("dropout"))
+        # torch's own function knows of nothing that would make weights other than a softmax.
+        unlike = self.name != "sdpa" and any(named.get(name) is not None for name in UNLIKE)
+        if drops or (not unlike and explains(found, states[2], context)):
+            return found
+        if weights is None or weights.dim() != 4:
+            weights = _eager(module, states, found.allowed, named)
+        if weights is None:
+            return None
+        keys = states[1].shape[2]  # a sink may stand behind the keys
+        found = known(weights[..., :keys])
+        return found if explains(found, states[2], context) else None
 
 
 def _function(module: nn.Module, name: str) -> Callable[..., tuple[Tensor, Tensor | None]]:
@@ -138,35 +163,55 @@ def _function(module: nn.Module, name: str) -> Callable[..., tuple[Tensor, Tenso
 
 
 def _found(
-    module: nn.Module,
-    states: tuple[Tensor, Tensor, Tensor],
-    mask: Tensor | None,
-    named: dict[str, Any],
+    name: str, module: nn.Module, states: States, mask: Any, named: dict[str, Any]
 ) -> Aligned:
     """The alignment of these states; where no mask was made, the module says whether it looks ahead."""
     causal = named.get("is_causal")
-    causal = getattr(module, "is_causal", False) if causal is None else causal
-    ahead = bool(causal) and mask is None and states[0].shape[2] > 1
+    causal = bool(getattr(module, "is_causal", False) if causal is None else causal)
+    ahead = causal and states[0].shape[2] > 1
+    allowed = _allowed(mask, states)
+    if "flash" in name:
+        allowed, ahead = _flash(allowed, states, causal, named.get("sliding_window")), False
     return aligned(
         *states,
-        mask if isinstance(mask, Tensor) else None,
-        causal=ahead,
+        allowed,
+        causal=ahead and allowed is None,
         scale=named.get("scaling"),
         bias=named.get("position_bias"),
     )
 
 
-def _unlike(
-    module: nn.Module,
-    states: tuple[Tensor, Tensor, Tensor],
-    allowed: Tensor | None,
-    named: dict[str, Any],
-) -> Tensor:
+def _allowed(mask: Any, states: States) -> Tensor | None:
+    """A mask in any of the forms that attention functions take: four axes, padding alone, or blocks."""
+    if isinstance(mask, Tensor):
+        return mask[:, None, None, -states[1].shape[2] :].bool() if mask.dim() == 2 else mask
+    if mask is None:
+        return None
+    from torch.nn.attention.flex_attention import create_mask  # a BlockMask knows its rule
+
+    sizes = (*states[0].shape[:3], states[1].shape[2])
+    return create_mask(mask.mask_mod, *sizes, device=states[0].device)
+
+
+def _flash(allowed: Tensor | None, states: States, causal: bool, window: int | None) -> Tensor:
+    """What a flash kernel allows: its mask says padding alone, and the last query sees the last key."""
+    queries, keys = states[0].shape[2], states[1].shape[2]
+    place = torch.arange(queries, device=states[0].device)[:, None] + keys - queries
+    ahead = torch.arange(keys, device=states[0].device) - place
+    near = ahead <= 0 if causal else torch.ones_like(ahead, dtype=torch.bool)
+    if window is not None:
+        near = near & (ahead.abs() < window)
+    return near[None, None] if allowed is None else near & allowed
+
+
+def _eager(
+    module: nn.Module, states: States, allowed: Tensor | None, named: dict[str, Any]
+) -> Tensor | None:
     """Weights that are no softmax of a sum over neurons, by the formula in the model's own file."""
     added = None
     if allowed is not None:
         lowest = torch.finfo(states[0].dtype).min
         added = torch.zeros_like(allowed, dtype=states[0].dtype).masked_fill(~allowed, lowest)
-    _, weights = _function(module, "eager")(module, *states, added, **dict(named))
-    assert weights is not None
-    return weights
+    file = sys.modules.get(type(module).__module__)
+    own = getattr(file, "eager_attention_forward", None)
+    return None if own is None else own(module, *states, added, **dict(named))[1]

@@ -6,7 +6,7 @@ Hugging Face's models ask an interface (`huggingface`), everything else calls to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -19,6 +19,7 @@ from regard.attention.watch import watch as watch_ours
 from regard.errors import UsageError
 from regard.interop.functions import Functions
 from regard.interop.huggingface import interface
+from regard.interop.nested import Given, Nested, unnested
 
 TRIED = (
     "attentions of regard; the attention interface of transformers; scaled_dot_product_attention, "
@@ -33,6 +34,7 @@ class _Frame:
 
     module: nn.Module
     given: tuple[Any, ...]
+    nested: Nested | None = None
     count: int = 0
 
 
@@ -54,23 +56,32 @@ class Recorder:
     _frames: list[_Frame] = field(default_factory=list)
     _hushed: int = 0
 
-    def enter(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """A module begins."""
+    def enter(
+        self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]
+    ) -> Given | None:
+        """A module begins; rows of different lengths are padded for it."""
         self.called = True
-        self._frames.append(_Frame(module, (*given, *named.values())))
+        frame = _Frame(module, (*given, *named.values()))
+        self._frames.append(frame)
+        flat = unnested(module, given, named)
+        if flat is not None:
+            frame.nested = Nested(frame.given[0])
+        return flat
 
-    def leave(self, module: nn.Module, *_: object) -> None:
+    def leave(self, module: nn.Module, _: object, output: Any) -> Any:
         """A module ends, and with it whatever it left behind by an error."""
-        while self._frames and self._frames.pop().module is not module:
-            pass
+        while self._frames:
+            frame = self._frames.pop()
+            if frame.module is module:
+                nested = frame.nested
+                return None if nested is None or output is None else nested.restored(output)
+        return None
 
     def ready(self) -> bool:
         """Whether a module that is watched is at work, and not one that tells of itself."""
-        if self._hushed or not self._frames:
+        if self._hushed or all(isinstance(frame.module, nn.Softmax) for frame in self._frames):
             return False
-        return not isinstance(self._frames[-1].module, Attention) and not any(
-            isinstance(frame.module, Attention) for frame in self._frames
-        )
+        return not any(isinstance(frame.module, Attention) for frame in self._frames)
 
     def knows(self, module: nn.Module) -> bool:
         """Whether it is part of the model."""
@@ -87,7 +98,9 @@ class Recorder:
 
     def hear(self, found: Aligned, crosses: bool = False) -> Tensor | None:
         """The innermost module at work worked this out; its second attention has a number behind its path."""
-        frame = self._frames[-1]
+        frame = next(
+            one for one in reversed(self._frames) if not isinstance(one.module, nn.Softmax)
+        )
         path = self.names[frame.module] + (f"[{frame.count}]" if frame.count else "")
         frame.count += 1
         return self._record(path, found, frame.given, crosses)
@@ -105,7 +118,10 @@ class Recorder:
         self.reads[path] = given
         if crosses:
             self.crossing.add(path)
-        return None if self.edit is None else self.edit(path, found)
+        if self.edit is None:
+            return None
+        with self.hush():  # what is worked out to be edited is no attention of the model's
+            return self.edit(path, found)
 
 
 @contextmanager
@@ -129,6 +145,9 @@ def recording(model: nn.Module, edit: Edit | None = None) -> Iterator[Recorder]:
         seen = stack.enter_context(watch_ours(model, edit))
         names = {module: path or type(model).__name__ for path, module in model.named_modules()}
         recorder = Recorder(names, seen, edit)
+        if _tells_of_itself(names):
+            yield recorder
+            return
         for module in names:
             begin = module.register_forward_pre_hook(recorder.enter, with_kwargs=True)
             end = module.register_forward_hook(recorder.leave, always_call=True)
@@ -139,10 +158,20 @@ def recording(model: nn.Module, edit: Edit | None = None) -> Iterator[Recorder]:
         yield recorder
 
 
+def _tells_of_itself(modules: Iterable[nn.Module]) -> bool:
+    """Whether every attention inside is one of ours: then nothing of torch's has to be listened to."""
+    kinds = {type(module) for module in modules}
+    foreign = (nn.MultiheadAttention, nn.Transformer, nn.TransformerEncoder, nn.TransformerDecoder)
+    return Attention in kinds and all(
+        kind.__module__.startswith(("regard.", "torch.nn.")) and not issubclass(kind, foreign)
+        for kind in kinds
+    )
+
+
 def require_calls(model: nn.Module, recorder: Recorder) -> None:
     """Say why nothing was seen."""
     name = type(model).__name__
-    if not recorder.called:
+    if not recorder.called and not _tells_of_itself(recorder.names):
         raise UsageError(
             f"this {name} was not called while it was watched",
             where="watch(model)",
@@ -151,5 +180,6 @@ def require_calls(model: nn.Module, recorder: Recorder) -> None:
     raise UsageError(
         f"no attention was seen in this {name}",
         where="watch(model)",
-        remedy=f"tried: {TRIED}; a model that works its weights out otherwise cannot be watched",
+        remedy=f"call the model inside the `with`; tried: {TRIED}. A model that works its weights out "
+        "otherwise cannot be watched",
     )
