@@ -159,8 +159,8 @@ def _four(states: Tensor) -> Tensor:
 def _nested(query: Tensor, key: Tensor, value: Tensor, causal: bool, scale: Any) -> Aligned:
     """The alignment of rows of different lengths: padded, and the padding hidden."""
     padding = padded(key, 1)[1]
-    states = (padded(one, 1)[0] for one in (query, key, value))
-    return aligned(*states, ~padding[:, None, None], causal=causal, scale=scale)
+    query, key, value = (padded(one, 1)[0] for one in (query, key, value))
+    return aligned(query, key, value, ~padding[:, None, None], causal=causal, scale=scale)
 
 
 def projected(given: Mapping[str, Any]) -> Aligned:

@@ -189,8 +189,9 @@ def _allowed(mask: Any, states: States) -> Tensor | None:
         return None
     from torch.nn.attention.flex_attention import create_mask  # a BlockMask knows its rule
 
-    sizes = (*states[0].shape[:3], states[1].shape[2])
-    return create_mask(mask.mask_mod, *sizes, device=states[0].device)
+    batch, heads, queries = states[0].shape[:3]
+    keys, place = states[1].shape[2], states[0].device.type
+    return create_mask(mask.mask_mod, batch, heads, queries, keys, device=place)
 
 
 def _flash(allowed: Tensor | None, states: States, causal: bool, window: int | None) -> Tensor:

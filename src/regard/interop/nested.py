@@ -42,6 +42,7 @@ def unnested(module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -
 
     Outside their fast path, which nobody can look into, these modules refuse nested tensors.
     """
+    names: tuple[str, ...]
     if isinstance(module, nn.MultiheadAttention):
         names, mask = ("query", "key", "value"), "key_padding_mask"
     elif isinstance(module, nn.TransformerEncoder | nn.TransformerEncoderLayer):
