@@ -10,7 +10,6 @@ from regard.errors import UsageError
 from regard.interop.watch import watch
 from tests.interop import kit
 
-
 NAMES = sorted(kit.configurations())
 GIVEN = ("attentions", "encoder_attentions", "decoder_attentions", "cross_attentions")
 
