@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from regard.tasks.axis import Axis, Tokens, joined
 from regard.tasks.search import Found, Symbols
 from regard.traces.trace import Trace, replayed
 
-__all__ = ["trace", "traces"]
+__all__ = ["looker", "trace", "traces"]
 
 
 def trace(
@@ -48,6 +48,16 @@ def trace(
         return _seen(predictor, text, own, prefix, truncate, answer)
     bare = text[len(text) - part.span[1] :]  # without a tag that somebody typed
     return _part_of(predictor, bare, part, own, prefix, truncate, answer)
+
+
+def looker(predictor: Predictor, to: str | None = None) -> Callable[[str, str], Trace]:
+    """`look(text, answer)`: the trace of an answer somebody wrote; where it is empty, of a greedy one."""
+
+    def look(text: str, answer: str) -> Trace:
+        told = predictor.run.task.told(text, answer)
+        return trace(predictor, text, beam=1, to=to, answer=told, truncate=told is None)
+
+    return look
 
 
 def traces(

@@ -23,7 +23,7 @@ PANELS = {
     "See it": ("demo", "studio", "models"),
     "Ask": ("translate", "tag", "classify", "point", "continue", "predict", "look"),
     "Train": ("data", "train", "config", "compare"),
-    "Judge": ("evaluate", "doctor", "bench"),
+    "Judge": ("evaluate", "heads", "doctor", "bench"),
 }
 
 
@@ -130,6 +130,7 @@ from regard.cli import (  # noqa: E402, F401  a command is added by being import
     demo,
     doctor,
     evaluate,
+    heads,
     look,
     models,
     predict,

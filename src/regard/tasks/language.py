@@ -117,6 +117,11 @@ class Language(Task):
         row = {"source": np.empty(0, np.int32), "target": np.array(ids, np.int32)}
         return Forced(row, axes, ids)
 
+    def told(self, text: str, answer: str) -> Prediction | None:
+        """The text and what follows it, read as if it had been said."""
+        whole = f"{text} {answer}" if answer else text
+        return Prediction(whole, ids=tuple(self.codec.encode(whole))) if whole.strip() else None
+
     def symbol(self, number: int) -> str:
         """A piece of the vocabulary."""
         return self.codec.piece(number)

@@ -215,6 +215,10 @@ class Task(ABC):
     def forced(self, text: str, answer: Prediction) -> Forced:
         """What makes the model give this answer to this question once more, under `watch`."""
 
+    def told(self, text: str, answer: str) -> Prediction | None:  # noqa: ARG002
+        """An answer that somebody wrote, to be forced; None where the model can only be asked."""
+        return None
+
     @abstractmethod
     def symbol(self, number: int) -> str:
         """The name of what a step can say."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Literal, final
 
 from regard.data.example import Kind, Tagged
 from regard.data.formats.format import Format, Reading, Row, packed_as
+from regard.data.lines import TextLine, read_lines
 
 MOST_WORDS = 10_000  # a file without blank lines must not become one sentence in memory
 
@@ -86,6 +88,34 @@ def _universal(text: str) -> tuple[str, ...] | None:
     if len(cells) != 10:
         return ()
     return (cells[1], cells[3]) if cells[0].isdecimal() else None
+
+
+def trees(
+    path: Path,
+) -> Iterator[tuple[str, tuple[str, ...], tuple[tuple[int, int, str], ...]]]:
+    """The sentences of a CoNLL-U file: text, words, and (dependent, head, relation) by number from 0.
+
+    A sub-type of a relation (nsubj:pass) counts as the relation. Sentences that break the format are skipped.
+    """
+    rows: list[list[str]] = []
+    text = ""
+    for line in chain(read_lines(path), [TextLine(0, "")]):
+        if line.text.startswith("# text = "):
+            text = line.text.removeprefix("# text = ").strip()
+        elif line.text.strip() and not line.text.startswith("#"):
+            rows.append(line.text.split("\t"))
+        elif not line.text.strip():
+            words = [cells for cells in rows if cells[0].isdecimal()]
+            whole = all(len(cells) == 10 and cells[6].isdecimal() for cells in words)
+            if words and whole and all(int(cells[6]) <= len(words) for cells in words):
+                forms = tuple(cells[1] for cells in words)
+                arcs = tuple(
+                    (number, int(cells[6]) - 1, cells[7].partition(":")[0])
+                    for number, cells in enumerate(words)
+                    if int(cells[6])
+                )
+                yield text or " ".join(forms), forms, arcs
+            rows, text = [], ""
 
 
 def looks_universal(rows: Sequence[str]) -> bool:

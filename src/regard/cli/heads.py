@@ -1,0 +1,144 @@
+"""`regard heads`: what every attention head of a model does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.cli import output
+from regard.cli.main import app
+
+if TYPE_CHECKING:
+    from regard.answer.predictor import Predictor
+    from regard.traces.heads import Head
+    from regard.traces.survey import Sentence
+
+
+@app.command()
+def heads(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A run folder, a zip archive of one, or a model of the box by its name."
+        ),
+    ] = "translator",
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Sentences to look at: text, pairs (give it twice for two files), or a CoNLL-U file, "
+            "whose trees say which heads follow grammar. Without it, sentences of regard's own."
+        ),
+    ] = None,
+    gold: Annotated[
+        Path | None, typer.Option(help="Word links of the pairs, as `0-0 1-2` a line, from 0.")
+    ] = None,
+    to: Annotated[str | None, typer.Option(help="The language to translate into.")] = None,
+    most: Annotated[int, typer.Option(min=1, help="How many sentences to look at.")] = 100,
+    longest: Annotated[int, typer.Option(min=1, help="Leave longer sentences out, in words.")] = 40,
+    sort: Annotated[
+        str | None, typer.Option(help="A measure to sort by, largest first: entropy, previous, ...")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option(help="Only heads with this role: previous, rare, nsubj, ...")
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Only encoder-self, decoder-self, cross or rnn.")
+    ] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the picture into this SVG file.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the table into this CSV file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Everything as one JSON object.")] = False,
+) -> None:
+    """Show what every attention head does: looks back, at rare words, along a dependency, ...
+
+    Each role has its published rule, and each number two controls: a random head, and shuffled words.
+
+    - `regard heads translator --to fr --data en_ewt-ud-dev.conllu`
+    - `regard heads runs/mine --data test.en --data test.de --sort entropy`
+    """
+    output.speak_json(as_json)
+    from regard.answer.look import looker
+    from regard.answer.predictor import Predictor
+    from regard.traces.survey import survey
+
+    predictor = Predictor.load(model, "cpu", note=output.say)
+    to = to or first_direction(predictor)
+    sentences = _sentences(predictor, data, gold, most, longest)
+    output.say(f"looking at {len(sentences)} sentences, each twice")
+    seen = survey(looker(predictor, to), sentences)
+    chosen = _chosen(seen, sort, role, kind)
+    _show(chosen, f"{model}, {len(sentences)} sentences", svg, csv, as_json)
+
+
+def first_direction(predictor: Predictor) -> str | None:
+    """The first language that a model's card says it translates into."""
+    if predictor.card is None or not predictor.card.directions:
+        return None
+    return predictor.card.directions[0].partition("-")[2]
+
+
+def _sentences(
+    predictor: Predictor, data: list[Path] | None, gold: Path | None, most: int, longest: int
+) -> list[Sentence]:
+    from regard.errors import DataError
+    from regard.traces.examples import SENTENCES
+    from regard.traces.survey import Sentence, read
+
+    if data:
+        found = read(data, gold)
+    elif predictor.card is not None:
+        found = [Sentence.of(text) for text in SENTENCES]
+    else:
+        found = [Sentence.of(*pair) for pair in predictor.run.probes()]
+    kept = [one for one in found if 3 <= len(one.words) <= longest][:most]
+    if not kept:
+        raise DataError(
+            f"no sentence has 3 to {longest} words", where="data", remedy="raise --longest"
+        )
+    return kept
+
+
+def _chosen(seen: list[Head], sort: str | None, role: str | None, kind: str | None) -> list[Head]:
+    from regard.errors import UsageError, nearest
+    from regard.traces.heads import MEASURES
+    from regard.traces.site import KINDS
+
+    if sort is not None and sort not in MEASURES:
+        raise UsageError(f"no measure '{sort}'", "--sort", nearest(sort, MEASURES))
+    if kind is not None and kind not in KINDS:
+        raise UsageError(f"no kind '{kind}'", "--kind", nearest(kind, KINDS))
+    kept = [
+        head
+        for head in seen
+        if (kind is None or head.kind == kind)
+        and (role is None or any(one.name.split(" ")[0] == role for one in head.roles))
+    ]
+    if not kept:
+        roles = sorted({one.name for head in seen for one in head.roles})
+        known = ", ".join(roles) or "none"
+        raise UsageError("no head is left", "--role, --kind", f"the roles seen are: {known}")
+    if sort is None:
+        return kept
+    return sorted(kept, key=lambda head: -(head.measures[sort] or 0.0))
+
+
+def _show(
+    chosen: list[Head], title: str, svg: Path | None, csv: Path | None, as_json: bool
+) -> None:
+    from regard.run.files import write_atomic
+    from regard.show import heads as view
+    from regard.show.svg import written
+
+    if svg is not None:
+        write_atomic(svg, written(view.figure(chosen, title)).encode())
+        output.say(f"wrote {svg}")
+    if csv is not None:
+        write_atomic(csv, view.as_csv(chosen).encode())
+        output.say(f"wrote {csv}")
+    if as_json:
+        output.answer({"title": title, "heads": [head.as_dict() for head in chosen]})
+    elif svg is csv is None:
+        output.show(view.table(chosen, title))
+        print()
+        output.show(view.picture(chosen))

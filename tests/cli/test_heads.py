@@ -1,0 +1,67 @@
+"""`regard heads`: every head of every kind of model in a table, a picture and a file."""
+
+import csv
+import json
+
+import pytest
+
+from regard.traces.heads import MEASURES
+from tests.run import kinds
+
+LINES = ["a b c d", "b c d e f", "c d a b", "f e d c b a"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("heads")
+    (folder / "data.tsv").write_text("".join(f"{line}\t{line[::-1]}\n" for line in LINES))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"), [("transformer", 18), ("rnn", 1), ("language", 6), ("learned", 18)]
+)
+def test_every_head_has_every_measure_of_its_kind(runs, kind, rows, tell_json):
+    folder = kinds.make(runs / kind, kind)
+    code, answer = tell_json("heads", folder, "--data", runs / "data.tsv")
+    assert code == 0, answer
+    assert len(answer["heads"]) == rows
+    for head in answer["heads"]:
+        assert 0 <= head["confidence"] <= 1
+        assert head["entropy"] >= 0
+        if head["kind"] == "encoder-self":
+            assert head["distance"] is not None
+        assert set(head["random"]) >= set(MEASURES)
+
+
+def test_table_picture_and_files_say_the_same(runs, tell, tell_json):
+    folder = kinds.make(runs / "again", "transformer")
+    options = ["heads", folder, "--data", runs / "data.tsv"]
+    _, answer = tell_json(*options)
+    code, out, _ = tell(*options, "--sort", "entropy")
+    assert code == 0
+    assert "what it does" in out
+    assert "encoder-self 0" in out
+    assert tell(*options, "--svg", runs / "h.svg", "--csv", runs / "h.csv")[0] == 0
+    assert (runs / "h.svg").read_text().count("<rect") == 18 + 1  # and the background
+    rows = list(csv.DictReader((runs / "h.csv").read_text().splitlines()))
+    for row, head in zip(rows, answer["heads"], strict=True):
+        assert float(row["entropy"]) == pytest.approx(head["entropy"])
+        assert float(row["random_entropy"]) == pytest.approx(head["random"]["entropy"])
+    json.dumps(answer, allow_nan=False)
+
+
+def test_choices_that_leave_nothing_are_refused(runs, tell):
+    folder = kinds.make(runs / "few", "transformer")
+    options = ["heads", folder, "--data", runs / "data.tsv"]
+    for more in (["--sort", "entropie"], ["--kind", "crosss"], ["--role", "nobody"]):
+        code, _, err = tell(*options, *more)
+        assert code == 2, more
+        assert "try:" in err
+
+
+def test_a_model_without_attention_says_so(runs, tell):
+    folder = kinds.make(runs / "tagger", "tag")
+    code, _, err = tell("heads", folder, "--data", runs / "data.tsv")
+    assert code == 2
+    assert "no attention heads" in err
