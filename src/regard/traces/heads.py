@@ -384,7 +384,7 @@ class _Site:
         )
 
     def _offset(self, head: int) -> tuple[int | None, float | None]:
-        """The offset of most largest weights among the rows that have it; offsets that few have are skipped."""
+        """The offset of most largest weights, among rows that have it; offsets that few have are skipped."""
         most = self._possible.max(initial=0)
         common = (self._possible >= LEAST) & (self._possible >= most / 2)
         if not common.any():
