@@ -30,13 +30,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.accelerate.attend import additive, blocked
-from regard.attention import Additive, Attention, Causal, Softmax, explicit
+from regard.accelerate.attend import AdditiveKernel, Blocked
+from regard.attention import Additive, Attention, Causal, Softmax, formula
 from regard.attention.memory import Memory
 from regard.measure import Ratio, Seconds, Share, Table
 
 HEADS, WIDTH = 8, 64
 Work = Callable[[], object]
+Attend = Callable[[Attention, Tensor, Memory, None], Tensor]
 
 
 def milliseconds(work: Work, device: str, rounds: int = 30, seconds: float = 4.0) -> float:
@@ -112,14 +113,14 @@ def setting(
 
 
 def works(
-    kernel: Any, length: int, dtype: torch.dtype, device: str, compiled: bool = False
+    attend_by: Attend, length: int, dtype: torch.dtype, device: str, compiled: bool = False
 ) -> tuple[Work, Work]:
     """Forward alone, and forward with backward; keys are prepared, as a memory's are."""
     attention, query, memory, _ = setting(length, dtype, device, False)
     other, asking, _, leaves = setting(length, dtype, device, True)
 
     def attend(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
-        return kernel.attend(attention, query, memory, None)
+        return attend_by(attention, query, memory, None)
 
     read = torch.compile(attend) if compiled else attend
 
@@ -137,26 +138,26 @@ def works(
 def compare(device: str, floor: float | None, length: int) -> Iterator[dict[str, Any]]:
     triples = HEADS * length * length * WIDTH
     least = triples / floor / 1e12 if floor else None
-    ways: list[tuple[str, Any, torch.dtype, bool]] = [
-        ("explicit", explicit, torch.float32, False),
+    ways: list[tuple[str, Attend, torch.dtype, bool]] = [
+        ("explicit", formula.context, torch.float32, False),
     ]
     if device == "cpu":
-        ways.append(("blocked", blocked, torch.float32, False))
+        ways.append(("blocked", Blocked().attend, torch.float32, False))
     if device == "cuda":
         ways += [
-            ("explicit", explicit, torch.bfloat16, False),
-            ("explicit", explicit, torch.float16, False),
-            ("fused", additive, torch.float32, False),
-            ("fused", additive, torch.bfloat16, False),
-            ("fused", additive, torch.float16, False),
-            ("explicit, compiled", explicit, torch.float32, True),
-            ("explicit, compiled", explicit, torch.bfloat16, True),
+            ("explicit", formula.context, torch.bfloat16, False),
+            ("explicit", formula.context, torch.float16, False),
+            ("fused", AdditiveKernel().attend, torch.float32, False),
+            ("fused", AdditiveKernel().attend, torch.bfloat16, False),
+            ("fused", AdditiveKernel().attend, torch.float16, False),
+            ("explicit, compiled", formula.context, torch.float32, True),
+            ("explicit, compiled", formula.context, torch.bfloat16, True),
         ]
     base: dict[tuple[str, torch.dtype], float] = {}  # explicit, in the same precision
-    for name, kernel, dtype, compiled in ways:
+    for name, attend_by, dtype, compiled in ways:
         row: dict[str, Any] = {"path": name, "precision": str(dtype).removeprefix("torch.")}
         for step, work in zip(
-            ("forward", "both"), works(kernel, length, dtype, device, compiled), strict=True
+            ("forward", "both"), works(attend_by, length, dtype, device, compiled), strict=True
         ):
             try:
                 taken = milliseconds(work, device) / 1e3
@@ -183,15 +184,15 @@ def errors() -> Iterator[dict[str, Any]]:
         states = [torch.randn(1, HEADS, 256, WIDTH, device="cuda").to(dtype) for _ in range(3)]
         row: dict[str, Any] = {"precision": str(dtype).removeprefix("torch.")}
         reference: list[Tensor] = []
-        for name, kernel, attention in (
-            ("float64", explicit, exact),
-            ("explicit", explicit, rough),
-            ("fused", additive, rough),
+        for name, attend_by, attention in (
+            ("float64", formula.context, exact),
+            ("explicit", formula.context, rough),
+            ("fused", AdditiveKernel().attend, rough),
         ):
             kind = attention.score.value_weight.dtype
             leaves = [one.to(kind).requires_grad_() for one in states]
             memory = attention.remember(leaves[1], leaves[2], Causal())
-            context = kernel.attend(attention, leaves[0], memory, Causal())
+            context = attend_by(attention, leaves[0], memory, Causal())
             found = [context, *torch.autograd.grad(context.sum(), leaves)]
             reference = reference or found
             gaps = [
@@ -207,7 +208,9 @@ def growth(floor: float | None) -> Iterator[dict[str, Any]]:
     for length in (1024, 2048, 4096, 8192, 16384):
         row: dict[str, Any] = {"length": length}
         for step, work in zip(
-            ("forward", "both"), works(additive, length, torch.bfloat16, "cuda"), strict=True
+            ("forward", "both"),
+            works(AdditiveKernel().attend, length, torch.bfloat16, "cuda"),
+            strict=True,
         ):
             row[step] = Seconds(milliseconds(work, "cuda", 10, 2.0) / 1e3)
             row[f"{step} GiB"] = round(peak(work), 3)
@@ -285,7 +288,7 @@ def warm(candidate: Candidate) -> str:
     name, blocks = candidate
     step, dtype, *_ = TRIED[name]
     with using(name, blocks):
-        works(additive, 1024, dtype, "cuda")[STEPS.index(step)]()
+        works(AdditiveKernel().attend, 1024, dtype, "cuda")[STEPS.index(step)]()
     torch.cuda.synchronize()
     return f"{name} {blocks}"
 
@@ -342,7 +345,7 @@ def tune(keep: Callable[[str, Any], None], floor: float | None) -> None:
         row: dict[str, Any] = {"blocks": blocks}
         try:
             with using(name, blocks):
-                work = works(additive, 1024, dtype, "cuda")[STEPS.index(step)]
+                work = works(AdditiveKernel().attend, 1024, dtype, "cuda")[STEPS.index(step)]
                 row["ms"] = round(milliseconds(work, "cuda", 15, 0.3), 4)
                 row["programs"] = programs(work)
             if floor and step == "forward":
@@ -356,7 +359,7 @@ def tune(keep: Callable[[str, Any], None], floor: float | None) -> None:
         if "failed" not in found[0]:
             setattr(launch, name, replace(getattr(launch, name), **found[0]["blocks"]))
         print(f"best: {name} = {getattr(launch, name)}", flush=True)
-    spent = host(works(additive, 1024, torch.bfloat16, "cuda")[1])
+    spent = host(works(AdditiveKernel().attend, 1024, torch.bfloat16, "cuda")[1])
     print("Python's time in a call, forward and back:", *spent, sep="\n  ", flush=True)
     keep("host", spent)
 

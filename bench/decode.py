@@ -23,12 +23,10 @@ from typing import Any
 
 import torch
 
-from regard import decode
-from regard.accelerate import cuda_graph
 from regard.accelerate.cuda_graph.decoder_weights import packs
-from regard.accelerate.plain import is_plain, written
-from regard.accelerate.stack import straight
-from regard.decode import DecodeSettings, search
+from regard.accelerate.plain import is_only_read, is_plain, written
+from regard.accelerate.stack import Straight
+from regard.decode import SEARCH, DecodeSettings, search
 from regard.measure import Seconds, timed
 from regard.models import (
     Model,
@@ -38,6 +36,7 @@ from regard.models import (
     TransformerSettings,
     build,
 )
+from regard.seams import using
 
 WIDTH, HEADS, LAYERS, INNER, VOCABULARY = 512, 8, 6, 2048, 32768
 SOURCE, STEPS = 32, 64
@@ -161,11 +160,11 @@ def host() -> None:
     torch.set_num_threads(1)
     model = build(settings, Sizes(100, 100, shared=True)).eval()
     encoder, decoder = model.encoder, model.decoder
-    states = encoder.embed(torch.randint(4, 100, (1, 8)), None)
+    states, straight = encoder.embed(torch.randint(4, 100, (1, 8)), None).states, Straight()
     works: dict[str, Callable[[], object]] = {
         "the encoder's modules": lambda: encoder._read(states, None),
-        "the encoder straight": lambda: straight.read(encoder, states, None),
-        "is the encoder plain?": lambda: is_plain(encoder, straight._is_known),
+        "the encoder straight": lambda: straight.run(encoder, states, None, ()),
+        "is the encoder plain?": lambda: is_plain(encoder) and is_only_read(encoder),
         "is the decoder plain?": lambda: packs(decoder),
         "has the decoder changed?": lambda: written(decoder),
     }
@@ -182,7 +181,8 @@ def rewind(session: Any) -> None:
 
 
 def _session(model: Model, batch: int, slots: int) -> Any:
-    sessions = cuda_graph.recorded_search._engines[model.decoder].sessions
+    (form,) = SEARCH.forms()
+    sessions = form.engines[model.decoder].sessions
     return next(
         session
         for shape, session in reversed(sessions.items())
@@ -335,15 +335,14 @@ def trained(figures: dict[str, Any], options: argparse.Namespace, beam: int) -> 
 
     lines = options.data.read_text(encoding="utf-8").splitlines()
     predictor = regard.load(options.run, device="cuda", precision="bfloat16", batch_tokens=16384)
-    takes, answers = cuda_graph.takes, {}
-    for name in ("graph", "generic"):
-        decode.graph.takes = takes if name == "graph" else lambda *_: False
-        start = time.perf_counter()
-        answers[name] = predictor.translate(lines, beam=beam)
-        figures[f"{name} first pass s"] = round(time.perf_counter() - start, 2)
-        seconds = clock(lambda: predictor.translate(lines, beam=beam), 2)
-        figures[f"{name} sentences/s"] = round(len(lines) / seconds)
-    decode.graph.takes = takes
+    answers = {}
+    for name, forms in {"graph": SEARCH.forms(), "generic": ()}.items():
+        with using(search=forms):
+            start = time.perf_counter()
+            answers[name] = predictor.translate(lines, beam=beam)
+            figures[f"{name} first pass s"] = round(time.perf_counter() - start, 2)
+            seconds = clock(lambda: predictor.translate(lines, beam=beam), 2)
+            figures[f"{name} sentences/s"] = round(len(lines) / seconds)
     alike = sum(a == b for a, b in zip(answers["graph"], answers["generic"], strict=True))
     figures["answers alike"] = f"{alike} of {len(lines)}"
     figures["ratio"] = round(figures["graph sentences/s"] / figures["generic sentences/s"], 2)

@@ -22,7 +22,6 @@ from types import ModuleType
 import torch
 
 from regard.accelerate.triton import (
-    feedforward_kernels,
     loss_kernels,
     norm_kernels,
     segments,
@@ -86,30 +85,23 @@ def norms(width: int) -> Iterator[Part]:
         lambda: norm_kernels.backward(pull, beside, states, *given, *drops, False),
     )
     yield (
-        "sum, dropout, norm back, with debt",
+        "sum, dropout, norm back, with a late bias",
         5 * size,
         lambda: norm_kernels.backward(pull, beside, states, *given, *drops, True),
     )
 
 
-def bends(width: int) -> Iterator[Part]:
+def relus(width: int) -> Iterator[Part]:
     inner, size = 4 * width, 2 * PLACES * 4 * width
     states, weight = draw(PLACES, width), draw(width, inner)
     pull, inside = draw(PLACES, inner), draw(PLACES, inner).relu()
     apart = 2 * states.numel() + 4 * size
-    yield "bend back", 3 * size, lambda: feedforward_kernels.bent(pull, inside)
+    yield "ReLU back", 3 * size, lambda: sums_kernels.masked(pull, inside)
     yield (
-        "product, then bend back",
+        "product, then ReLU back",
         apart,
-        lambda: feedforward_kernels.bent(states @ weight, inside),
+        lambda: sums_kernels.masked(states @ weight, inside),
     )
-    if feedforward_kernels.takes(states, inside):
-        together = 2 * states.numel() + 2 * size
-        yield (
-            "product that bends back",
-            together,
-            lambda: feedforward_kernels.product(states, weight, inside),
-        )
 
 
 def sums(width: int) -> Iterator[Part]:
@@ -131,7 +123,7 @@ def ragged(width: int) -> Iterator[Part]:
 def attended(name: str, width: int, lengths: torch.Tensor) -> Iterator[Part]:
     heads, size = width // 64, 2 * PLACES * width
     row = Segments.of(lengths, PLACES).to(torch.device("cuda"))
-    layout = row.numbers, row.shares
+    layout = row.numbers, row.tiles
     joined, pull = draw(1, PLACES, 3 * width), draw(PLACES, heads, 64)
     for causal in (True, False):
         given = row.longest, heads, causal, 0.125
@@ -158,16 +150,16 @@ def losses(_width: int = 0) -> Iterator[Part]:
 CHOICES: list[tuple[Callable[[int], Iterator[Part]], ModuleType, dict[str, tuple[object, ...]]]] = [
     (
         norms,
-        norm_triton,
+        norm_kernels,
         {"BACK_TILE": (1024, 2048, 4096), "STAGES": (1, 2, 3), "PROGRAMS": (12, 16, 20)},
     ),
-    (bends, feedforward_triton, {"ROWS": (8, 16), "COLUMNS": (512,), "GROUPS": (264, 528)}),
+    (relus, sums_kernels, {"MASKED_ROWS": (8, 16), "MASKED_COLUMNS": (512,), "GROUPS": (264, 528)}),
     (
         ragged,
         segments_launch,
         {"REGISTERS": (96, 128, 168), "REGISTERS_BACK": (128, 168, 255)},
     ),
-    (losses, loss_triton, {"BLOCK": (4096, 8192, 16_384), "WARP_COLUMNS": (512,)}),
+    (losses, loss_kernels, {"BLOCK": (4096, 8192, 16_384), "WARP_COLUMNS": (512,)}),
 ]  # fmt: skip
 
 
@@ -219,7 +211,7 @@ def main() -> None:
         if given.tune:
             tune(report, width)
             continue
-        for parts in (norms, bends, attentions, ragged, sums):
+        for parts in (norms, relus, attentions, ragged, sums):
             report.measure(parts(width), width=width)
     if not given.tune:
         report.measure(losses(), symbols=SYMBOLS)

@@ -20,8 +20,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.accelerate import attend as kernels
-from regard.attention import Attention, Memory, watch
+from regard.attention import Attention, Memory, formula, watch
 from regard.measure import Seconds, Table, timed
 from regard.models import ModelSettings, Sizes, TagSettings, TransformerSettings, build
 
@@ -44,7 +43,7 @@ def models(device: str) -> tuple[nn.Module, nn.Module]:
 
 def plain(attention: Attention, query: torch.Tensor, memory: Memory) -> torch.Tensor:
     """`Attention.forward` without the question."""
-    return kernels.attend(attention, query, memory.seen())
+    return formula.attend(attention, query, memory.seen())
 
 
 @contextmanager

@@ -29,7 +29,7 @@ HOPPER = GPUTarget("cuda", 90, 32)
 REGISTERS, SHARED, WARPS, OWN = 65_536, 227 << 10, 64, 1 << 10
 TYPES = {
     "log_sums": "*fp32", "of_bias": "*fp32", "scale": "fp32",
-    **dict.fromkeys(["query_numbers", "key_numbers", "query_shares", "key_shares"], "*i32"),
+    **dict.fromkeys(["query_numbers", "key_numbers", "query_tiles", "key_tiles"], "*i32"),
     **dict.fromkeys(["query", "key", "value", "context", "gradient"], "*bf16"),
     **dict.fromkeys(["of_query", "of_key", "of_value"], "*bf16"),
 }  # fmt: skip

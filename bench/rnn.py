@@ -35,7 +35,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from regard.accelerate.cuda_graph.training_step import OFTEN, REHEARSALS, Recordings, recorder_for
+from regard.accelerate.cuda_graph.training_step import RecordedStep
 from regard.data.batches import BatchRows
 from regard.measure import Bytes, Memory, Ratio, Seconds, Table, timed
 from regard.models import (
@@ -51,7 +51,7 @@ from regard.tasks.objective import Objective
 from regard.text import Codec, TextSettings
 from regard.training.feed import Position, Turn
 from regard.training.progress import Learned
-from regard.training.step import Learner, Stepper
+from regard.training.step import Learner, Stepper, step_form
 from regard.training.update import apply
 from regard.training.world import World
 
@@ -68,7 +68,7 @@ OURS: dict[str, dict[str, bool]] = {  # what [train] says beside the usual
     "regard, not recorded": {"record": False},
 }
 Step = Callable[[Batch], None]
-WARM = OFTEN + REHEARSALS + 1  # steps of a batch until it is recorded
+WARM = RecordedStep.often + RecordedStep.rehearsals + 1  # steps of a batch until it is recorded
 
 
 def batches(options: argparse.Namespace) -> list[Batch]:
@@ -129,14 +129,14 @@ def ours(
     world, learned = World(0, 1, torch.device(options.device)), Learned(model, train)
     learner = Learner(Translate(words, words), model, Objective(SMOOTHING))
     stepper = Stepper(learner, train, 1, world, make=unasked)
-    recorder = recorder_for(train, world, learned)
-    recordings = Recordings(stepper, learned, recorder, partial(print, flush=True))
+    form = step_form(train, world, learned)
+    whole = form and form.prepare(stepper, learned, partial(print, flush=True))
     numbers = itertools.count(1)
 
     def step(batch: Batch) -> None:
         piece = BatchRows(np.arange(len(batch)), batch.source.shape[1], batch.targets.shape[1])
         turn, number = Turn((piece,), (batch,), Position()), next(numbers)
-        if recordings.take(number, turn) is None:
+        if whole is None or whole.take(number, turn) is None:
             apply(learned, stepper.gradients(number, turn.pieces, turn.batches, False), train.clip)
 
     return model, step

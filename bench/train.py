@@ -31,7 +31,6 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from regard.accelerate.cuda_graph.training_step import Recordings, recorder_for
 from regard.data import store
 from regard.data.batches import BatchSettings
 from regard.measure import Bytes, Ratio, Seconds, Share, Table, matrix_rate, peak_memory
@@ -44,7 +43,7 @@ from regard.training.compiler import shorten_messages
 from regard.training.feed import Feed, Position
 from regard.training.optimise import set_rate
 from regard.training.progress import Learned
-from regard.training.step import Learner, Stepper
+from regard.training.step import Learner, Stepper, step_form
 from regard.training.update import apply
 from regard.training.world import World
 
@@ -143,8 +142,8 @@ def ours(
         learner = torch.compile(Learner(task, model, Objective(0.1)), dynamic=False, **COMPILE)
         learned = Learned(model, train)
         stepper = Stepper(learner, train, 1, world, feed.make)
-        recorder = recorder_for(train, world, learned)
-        recordings = Recordings(stepper, learned, recorder, partial(print, flush=True))
+        form = step_form(train, world, learned)
+        whole = form and form.prepare(stepper, learned, partial(print, flush=True))
         turns = feed.turns(Position(), 1, 4)
         model.train()
         unread: list = []
@@ -153,7 +152,7 @@ def ours(
         def step(number: int) -> tuple[int, float]:
             turn = next(turns)
             set_rate(learned.optimiser, 1e-4)
-            read = recordings.take(number, turn)
+            read = whole and whole.take(number, turn)
             if read is None:
                 summed = stepper.gradients(number, turn.pieces, turn.batches, False)
                 read = apply(learned, summed, 1.0)
@@ -170,8 +169,8 @@ def ours(
 
         found = clocked(step, steps)
         found["host"] = found["step"] - sum(waited[-steps:]) / steps
-        found["recorded"] = recordings.recorder is not None
-        print(recordings.fault, end="", flush=True)
+        found["recorded"] = whole is not None and whole.recorder is not None
+        print(whole.fault if whole else "", end="", flush=True)
         if profile:
             profile.write_text(kernels(lambda: step(99)))
         turns.close()

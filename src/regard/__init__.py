@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from regard.models import build as build
     from regard.models import count_parameters as count_parameters
     from regard.run.folder import Run as Run
+    from regard.seams import reference as reference
     from regard.show.notebook import head_view as head_view
     from regard.show.notebook import model_view as model_view
     from regard.show.notebook import neuron_view as neuron_view
@@ -71,6 +72,7 @@ _HOMES = {
     "interop.watch": "watch",
     "models": "Model ModelSettings Sizes build count_parameters",
     "run.folder": "Run",
+    "seams": "reference",
     "answer.predictor": "Predictor",
     "show.notebook": "head_view model_view neuron_view",
     "tasks": "Prediction",

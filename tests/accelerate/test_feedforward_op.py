@@ -59,22 +59,15 @@ def test_nothing_passes_where_nothing_came_out(network):
     assert network.narrow.bias.grad.any()
 
 
-def test_the_network_takes_the_type_of_autocast(network, monkeypatch):
+def test_it_takes_the_type_of_autocast(network):
     states = torch.randn(2, 7, 3)
     with torch.autocast("cpu", torch.bfloat16):
         expected = network(states)
-        monkeypatch.setattr(feedforward_op, "takes", lambda *_: True)
-        found = network(states)
+        assert feedforward_op.fits(states, network.widen)
+        found = feedforward_op.feedforward(states, network.widen, network.narrow, late=False)
 
     assert found.dtype == torch.bfloat16
     assert_close(found, expected, rtol=2e-2, atol=2e-2)
-
-
-def test_dropout_inside_goes_the_plain_way(monkeypatch):
-    monkeypatch.setattr(feedforward_op, "takes", lambda *_: True)
-    network, states = FeedForward(3, 211, dropout=0.5), torch.randn(2, 3)
-    assert not network(states).equal(network(states))
-    assert network.eval()(states).equal(network(states))
 
 
 def test_the_operator_is_what_it_says_to_the_compiler():
@@ -82,8 +75,10 @@ def test_the_operator_is_what_it_says_to_the_compiler():
     drawn = [torch.randn(shape, requires_grad=True) for shape in shapes]
     torch.library.opcheck(feedforward_op._feedforward, drawn)
     given = torch.randn(7, 3), torch.randn(3, 5), torch.randn(7, 5)
-    torch.library.opcheck(feedforward_op._bent, given)
+    torch.library.opcheck(feedforward_op._masked, given)
 
 
-def test_elsewhere_and_without_a_gradient_it_steps_aside(network):
-    assert not feedforward_op.takes(torch.randn(2, 3), network.widen)
+def test_full_precision_goes_by_the_modules(network):
+    assert not feedforward_op.fits(torch.randn(2, 3), network.widen)
+    without = FeedForward(3, 11, bias=False)
+    assert not feedforward_op.fits(torch.randn(2, 3).bfloat16(), without.widen)

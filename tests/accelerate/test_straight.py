@@ -8,9 +8,11 @@ import torch
 from torch import nn
 
 from regard.accelerate.plain import written
-from regard.accelerate.stack import straight
+from regard.accelerate.stack import Straight
 from regard.attention import watch
+from regard.layers.stack import stack_form
 from regard.models import TransformerEncoder
+from regard.seams import using
 from tests.models.zoo import MODELS, example_of, fresh, model_of
 
 TAGGERS = [name for name in MODELS if name.startswith("transformer-") and name.endswith("-tag")]
@@ -22,9 +24,11 @@ TAKEN = {
 
 
 @pytest.fixture
-def here(monkeypatch):
+def here():
     """Straight on a CPU too."""
-    monkeypatch.setattr(straight, "DEVICES", ("cpu",))
+    form = Straight(devices=("cpu",))
+    with using(stack=[form]):
+        yield form
 
 
 def real(encoded):
@@ -37,7 +41,8 @@ def taken(model, source):
     encoder = model.encoder
     assert isinstance(encoder, TransformerEncoder)
     with torch.no_grad():
-        return straight.takes(encoder, encoder.embed(source, None).states)
+        states = encoder.embed(source, None).states
+        return isinstance(stack_form(encoder, states, encoder.mask), Straight)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
@@ -46,7 +51,7 @@ def test_it_finds_what_the_modules_find(name, dtype, here):
     model, example = fresh(name).to(dtype), example_of(name)
     expected = real(model.encode(example.source, example.lengths))
     with torch.inference_mode():
-        assert straight.takes(model.encoder, model.encoder.embed(example.source, None).states)
+        assert taken(model, example.source)
         found = real(model.encode(example.source, example.lengths))
         alone = model.encode(example.source).states
     close = {torch.bfloat16: 0.1, torch.float32: 1e-5, torch.float64: 1e-12}[dtype]
@@ -97,7 +102,7 @@ def test_it_follows_the_weights_as_they_change(what, here):
     with torch.no_grad():
         before = model.encode(example.source).states
         what(model)
-        assert straight.takes(model.encoder, before)
+        assert here.takes(model.encoder, before, None, ())
         after = model.encode(example.source).states
     expected = model.encode(example.source).states
     torch.testing.assert_close(after, expected, atol=1e-5, rtol=1e-5)
@@ -135,7 +140,7 @@ def test_on_a_cpu_the_modules_are_called():
 def test_what_is_learned_goes_through_the_modules(here):
     name = "transformer-pre-sinusoidal-tag"
     model, source = model_of(name), example_of(name).source
-    assert not straight.takes(model.encoder, model.encoder.embed(source, None).states)
+    assert not here.takes(model.encoder, model.encoder.embed(source, None).states, None, ())
 
 
 def test_every_tensor_counts():

@@ -6,35 +6,31 @@ memory they worked on, and nothing that the host decided or read meanwhile can c
 
 from dataclasses import replace
 from itertools import islice
+from typing import final
 
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from regard.accelerate.attend import packed as packed_kernel
-from regard.accelerate.cuda_graph import training_step
-from regard.accelerate.cuda_graph.training_step import (
-    MOST,
-    OFTEN,
-    REHEARSALS,
-    Recorder,
-    Recordings,
-    WaitingError,
-)
-from regard.attention import Both
+from regard.accelerate import attend
+from regard.accelerate.attend.packed import part_of
+from regard.accelerate.cuda_graph.training_step import RecordedStep, Recorder, WaitingError
+from regard.attention.formula import AttendForm
 from regard.errors import MemoryLimitError
 from regard.run.folder import Run
 from regard.run.settings import TrainSettings
+from regard.seams import using
 from regard.tasks.objective import Objective
 from regard.training import loop, optimise, progress, update
 from regard.training.feed import Feed, Position
 from regard.training.guard import Guard
 from regard.training.progress import Learned
-from regard.training.step import Learner, Stepper
+from regard.training.step import Learner, StepForm, Stepper
 from regard.training.world import World
 from tests.training.kit import Ears, changed, numbers_of, tiny, trained
 
+FORM = RecordedStep(recorder=lambda device, learned: Tape(learned))
 ALONE = World(0, 1, torch.device("cpu"))
 TURNED = torch.ops.aten.transpose_  # torch's recurrent kernels turn their answer where it lies
 HOST = (torch.ops.aten._local_scalar_dense, torch.ops.aten.nonzero, torch.ops.aten.equal)
@@ -95,12 +91,19 @@ class Tape(Recorder):
         return play
 
 
-def formula(attention, query, memory, others, packing):
+class OneProduct(AttendForm):
     """Packed attention as one masked product: unlike rows side by side it asks no number of the host."""
-    allowed = Both.of(*others, packing).to_bool(query.shape[2], memory.key.shape[2])
-    scale = attention.score.scale(query.shape[-1])
-    scores = (query @ memory.key.transpose(-1, -2) * scale).masked_fill(~allowed, -1e30)
-    return ((scores.softmax(-1) * allowed) @ memory.value).to(query.dtype)
+
+    shields = True
+
+    def takes(self, attention, query, memory, mask):
+        return part_of(mask) is not None
+
+    def attend(self, attention, query, memory, mask):
+        allowed = mask.to_bool(query.shape[2], memory.key.shape[2])
+        scale = attention.score.scale(query.shape[-1])
+        scores = (query @ memory.key.transpose(-1, -2) * scale).masked_fill(~allowed, -1e30)
+        return ((scores.softmax(-1) * allowed) @ memory.value).to(query.dtype)
 
 
 @pytest.fixture(autouse=True)
@@ -116,20 +119,32 @@ def on_a_device(monkeypatch):
         )
 
     monkeypatch.setattr(progress, "make_optimiser", fused)
-    monkeypatch.setattr(packed_kernel, "_side_by_side", formula)
+    with using(attend=[OneProduct(), *attend.FORMS]):
+        yield
+
+
+@final
+class Always(StepForm):
+    """Every training that is to be recorded is, on a tape of its own; also one on a CPU, uncompiled."""
+
+    def __init__(self):
+        self.tapes: list[Tape] = []
+
+    def takes(self, settings, world, learned):
+        self.tapes.append(Tape(learned))
+        return settings.record
+
+    def prepare(self, stepper, learned, tell):
+        form = RecordedStep(recorder=lambda device, learned: self.tapes[-1])
+        return form.prepare(stepper, learned, tell)
 
 
 @pytest.fixture
-def tapes(monkeypatch):
+def tapes():
     """From now on steps are recorded; the tapes that were."""
-    found: list[Tape] = []
-
-    def recorder_for(settings, world, learned):
-        found.append(Tape(learned))
-        return found[-1] if settings.record else None
-
-    monkeypatch.setattr(training_step, "recorder_for", recorder_for)
-    return found
+    always = Always()
+    with using(step=[always]):
+        yield always.tapes
 
 
 def packed(folder, **choices):
@@ -170,7 +185,7 @@ def test_a_recorded_training_is_the_plain_one_to_the_last_bit(tmp_path, tapes, m
             trained(tmp_path / name, changed(settings, record=name == "recorded"), listener=ears)
         notes.append([note for note in ears.of("noted") if "skipped" in note])
     assert [tape.recorded for tape in tapes] == [0, 1]
-    assert tapes[1].played == 14 - REHEARSALS
+    assert tapes[1].played == 14 - FORM.rehearsals
     assert len(notes[0]) == 1
     assert notes[0] == notes[1]
     assert numbers_of(tmp_path / "plain") == numbers_of(tmp_path / "recorded")
@@ -203,12 +218,14 @@ def test_other_padded_batches_are_taken_in_the_usual_way(tmp_path, tapes):
 def test_padded_shapes_are_recorded_when_they_come_often_and_there_is_room(tmp_path):
     recordings, turns, _ = made(recurrent(tmp_path, feeding=False), tmp_path / "run")
     turn = next(turns)
-    assert [recordings.take(1, turn) is None for _ in range(OFTEN + 1)] == [True] * OFTEN + [False]
+    assert [recordings.take(1, turn) is None for _ in range(FORM.often + 1)] == [
+        True
+    ] * FORM.often + [False]
     recordings.stepper.limit = turn.pieces[0].tokens - 1
     assert recordings.take(1, turn) is None  # memory has run out before: it is cut
     recordings, turns, _ = made(recurrent(tmp_path, feeding=False), tmp_path / "other")
     recordings.recorder.has_room = lambda: False
-    assert [recordings.take(1, turn) for _ in range(OFTEN + 2)] == [None] * (OFTEN + 2)
+    assert [recordings.take(1, turn) for _ in range(FORM.often + 2)] == [None] * (FORM.often + 2)
 
 
 def test_a_recorded_training_goes_on_where_it_was(tmp_path, tapes):
@@ -216,7 +233,7 @@ def test_a_recorded_training_goes_on_where_it_was(tmp_path, tapes):
     trained(tmp_path / "straight", changed(settings, record=False))
     trained(tmp_path / "cut", changed(settings, steps=8))
     trained(tmp_path / "cut", settings)
-    assert [tape.played for tape in tapes] == [0, 8 - REHEARSALS, 6 - REHEARSALS]
+    assert [tape.played for tape in tapes] == [0, 8 - FORM.rehearsals, 6 - FORM.rehearsals]
     assert numbers_of(tmp_path / "cut")["tensors"] == numbers_of(tmp_path / "straight")["tensors"]
 
 
@@ -226,7 +243,7 @@ def test_weights_that_are_rewound_are_where_the_recording_reads_them(tmp_path, t
         spikes = iter([False] * 8 + [True] + [False] * 20)
         monkeypatch.setattr(Guard, "spike", lambda _self, _loss, spikes=spikes: next(spikes))
         trained(tmp_path / name, changed(settings, record=name == "recorded"))
-    assert tapes[-1].played == 14 - REHEARSALS
+    assert tapes[-1].played == 14 - FORM.rehearsals
     assert numbers_of(tmp_path / "plain") == numbers_of(tmp_path / "recorded")
 
 
@@ -243,7 +260,7 @@ def made(settings, folder):
     feed = Feed(run.task, run.store("train"), settings.batch, 1, ALONE)
     learner = Learner(run.task, model, Objective(0.1))
     stepper = Stepper(learner, settings.train, 1, ALONE, feed.make)
-    recordings = Recordings(stepper, learned, Tape(learned), told.append)
+    recordings = FORM.prepare(stepper, learned, told.append)
     return recordings, feed.turns(Position(), 1, 0), told
 
 
@@ -272,10 +289,10 @@ def test_shapes_beyond_the_first_few_are_taken_in_the_usual_way(scene):
     recordings, turns, _ = scene
     turn = next(turns)
     feed = recordings.stepper.make
-    for number in range(MOST + 2):
+    for number in range(FORM.most + 2):
         piece = replace(turn.pieces[0], packed=turn.pieces[0].packed + number)
         other = replace(turn, pieces=(piece,), batches=(feed(piece),))
-        assert (recordings.take(1, other) is None) == (number >= MOST)
+        assert (recordings.take(1, other) is None) == (number >= FORM.most)
 
 
 def test_what_waits_for_the_device_is_not_recorded(scene):
@@ -304,8 +321,8 @@ def test_a_recording_that_cannot_be_made_is_done_without(scene, fault, why):
         raise fault
 
     recordings.recorder.record = record
-    taken = [recordings.take(step, next(turns)) for step in range(REHEARSALS + 2)]
-    assert [one is None for one in taken] == [False] * REHEARSALS + [True] * 2
+    taken = [recordings.take(step, next(turns)) for step in range(FORM.rehearsals + 2)]
+    assert [one is None for one in taken] == [False] * FORM.rehearsals + [True] * 2
     assert told == [f"steps are not recorded: {why}"]
 
 
@@ -332,31 +349,23 @@ def test_what_went_wrong_otherwise_is_told_with_a_way_out(scene):
     assert caught.value.__notes__ == ["train.record = false takes steps without recording them"]
 
 
-class Named(Tape):
-    """Stands for CUDA graphs."""
-
-
 @pytest.mark.parametrize(
     "other", [{"record": False}, {"compile": False}, {"accumulate": 2}, {"size": 2}, {}]
 )
-def test_only_compiled_batches_of_one_process_on_a_gpu_are_recorded(scene, monkeypatch, other):
-    monkeypatch.setattr(training_step, "Graphs", Named)
+def test_only_compiled_batches_of_one_process_on_a_gpu_are_recorded(scene, other):
     learned = scene[0].learned
     choices = {"compile": True} | {key: value for key, value in other.items() if key != "size"}
     device = torch.device("cuda", 0)
-    found = training_step.recorder_for(
-        TrainSettings(**choices), World(0, other.get("size", 1), device), learned
-    )
-    assert isinstance(found, Named) == (not other)
-    assert training_step.recorder_for(TrainSettings(compile=True), ALONE, learned) is None
+    world = World(0, other.get("size", 1), device)
+    assert RecordedStep().takes(TrainSettings(**choices), world, learned) == (not other)
+    assert not RecordedStep().takes(TrainSettings(compile=True), ALONE, learned)
 
 
-def test_recurrent_batches_need_not_be_compiled(tmp_path, monkeypatch):
-    monkeypatch.setattr(training_step, "Graphs", Named)
+def test_recurrent_batches_need_not_be_compiled(tmp_path):
     learned = made(recurrent(tmp_path, feeding=True), tmp_path / "run")[0].learned
     world = World(0, 1, torch.device("cuda", 0))
-    assert isinstance(training_step.recorder_for(TrainSettings(), world, learned), Named)
-    assert training_step.recorder_for(TrainSettings(record=False), world, learned) is None
+    assert RecordedStep().takes(TrainSettings(), world, learned)
+    assert not RecordedStep().takes(TrainSettings(record=False), world, learned)
 
 
 def test_compiled_steps_are_those_of_recordings_alone(tmp_path, monkeypatch):
@@ -370,7 +379,7 @@ def test_compiled_steps_are_those_of_recordings_alone(tmp_path, monkeypatch):
     settings = recurrent(tmp_path, feeding=True, compile=True)
     recordings, turns, _ = made(settings, tmp_path / "run")
     turn = next(turns)
-    for _ in range(OFTEN):
+    for _ in range(FORM.often):
         recordings.take(1, turn)
         recordings.stepper.gradients(1, turn.pieces, turn.batches, stop=False)
     assert called == []

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from regard.accelerate.cuda_graph import training_step
-from regard.accelerate.cuda_graph.training_step import REHEARSALS, Recordings
-from regard.accelerate.triton import segments
+from regard.accelerate.attend import PackedKernel
+from regard.accelerate.cuda_graph.training_step import Graphs, RecordedStep, Recordings
 from regard.data import store
 from regard.data.batches import BatchSettings
 from regard.models import ModelSettings, Sizes, build
@@ -83,8 +82,9 @@ class Scene:
         self.model.load_state_dict(self.first)
         learned = Learned(self.model, settings)
         stepper = Stepper(self.learner, settings, 1, self.world, self.feed.make)
-        recorder = training_step.recorder_for(settings, self.world, learned)
-        self.steps = Recordings(stepper, learned, recorder, self.told.append)
+        self.steps = RecordedStep().prepare(stepper, learned, self.told.append)
+        if not RecordedStep().takes(settings, self.world, learned):
+            self.steps.recorder = None
         return self.steps
 
     def losses(self, steps: Recordings, rate: float, turns, numbers=None) -> list[float]:
@@ -140,7 +140,9 @@ def test_dropout_is_that_of_the_step(scene):
 def test_what_happens_between_steps_is_seen_by_the_recording(scene):
     """Weights that were put back, a table that grew, numbers that are not finite, another rate."""
     steps, turns = scene.begin(), list(scene.turns(1)) * STEPS
-    first = scene.losses(steps, 0.0, turns[:REHEARSALS], [7] * REHEARSALS)
+    first = scene.losses(
+        steps, 0.0, turns[: RecordedStep.rehearsals], [7] * RecordedStep.rehearsals
+    )
     weight = next(scene.model.parameters())
     before, version = weight.detach().clone(), weight._version
     scene.losses(steps, 1e-2, turns[:5])
@@ -186,7 +188,7 @@ def test_the_loop_records_what_it_can_and_tells_what_it_cannot(tmp_path, width, 
     assert all(np.isfinite(report.loss) for report in ears.of("evaluated"))
     told = [note for note in ears.of("noted") if "not recorded" in note]
     waits = "steps are not recorded: a part of the model waits for the device"
-    assert told == ([] if width // heads in segments.WIDTHS else [waits])
+    assert told == ([] if width // heads in PackedKernel.widths else [waits])
 
 
 class Recurrent(Scene):
@@ -234,10 +236,8 @@ def test_the_loop_records_a_decoder_that_feeds_back_with_compiled_steps(tmp_path
     }
     settings = settings.model_copy(update={"model": settings.model.model_copy(update=parts)})
     made, losses = [], []
-    play = training_step.Graphs.record
-    monkeypatch.setattr(
-        training_step.Graphs, "record", lambda *given: made.append(1) or play(*given)
-    )
+    play = Graphs.record
+    monkeypatch.setattr(Graphs, "record", lambda *given: made.append(1) or play(*given))
     for recorded in (False, True):
         torch._dynamo.reset()
         ears = Ears()

@@ -5,22 +5,22 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.accelerate import attend as kernels
-from regard.accelerate.attend import blocked
-from regard.attention import Additive, Alibi, Attention, Softmax, explicit, make_normaliser
+from regard.accelerate.attend import Blocked
+from regard.attention import Additive, Alibi, Attention, Softmax, formula, make_normaliser
+from regard.seams import using
+from tests.accelerate.spied import spied
 
 exact = {"atol": 1e-12, "rtol": 1e-10}
 
 
 @pytest.fixture(params=[1, 3 * 2 * 7 * 3, 2 * 3 * 2 * 7 * 3, 1 << 20], ids="{} at once".format)
-def _at_once(request, monkeypatch):
+def blocked(request):
     """Blocks of one query twice, of two, and of all."""
-    monkeypatch.setattr(blocked, "AT_ONCE", request.param)
+    return Blocked(at_once=request.param)
 
 
-@pytest.mark.usefixtures("_at_once")
 @pytest.mark.parametrize("bias", [False, True], ids=["plain", "alibi"])
-def test_blocked_is_explicit(bias, masks, make_attention, random_inputs, sizes):
+def test_blocked_is_the_formula(blocked, bias, masks, make_attention, random_inputs, sizes):
     added = Alibi(sizes.heads) if bias else None
     attention = make_attention("additive", "softmax", bias=added).double()
     inputs = random_inputs(dtype=torch.float64, grad=True)
@@ -29,7 +29,7 @@ def test_blocked_is_explicit(bias, masks, make_attention, random_inputs, sizes):
     for mask in masks.values():
         memory = attention.remember(key, value, mask)
         found, expected = (
-            kernel.attend(attention, query, memory, mask) for kernel in (blocked, explicit)
+            work(attention, query, memory, mask) for work in (blocked.attend, formula.context)
         )
         torch.testing.assert_close(found, expected, **exact)
         both = (
@@ -41,27 +41,27 @@ def test_blocked_is_explicit(bias, masks, make_attention, random_inputs, sizes):
             torch.testing.assert_close(one, other, **exact)
 
 
-@pytest.mark.usefixtures("_at_once")
-def test_blocked_reads_a_cache_from_its_position(square_masks, make_attention, random_inputs):
+def test_blocked_reads_a_cache_from_its_position(
+    blocked, square_masks, make_attention, random_inputs
+):
     attention = make_attention("additive", "softmax").double()
     query, key, value = random_inputs(queries=3, dtype=torch.float64)
     for mask in square_masks.values():
         memory = replace(attention.remember(key, value, mask), first=4)
-        both = (kernel.attend(attention, query, memory, mask) for kernel in (blocked, explicit))
+        works = blocked.attend, formula.context
+        both = (work(attention, query, memory, mask) for work in works)
         torch.testing.assert_close(*both, **exact)
 
 
-@pytest.mark.usefixtures("_at_once")
-def test_blocked_takes_every_normaliser(normaliser_name, make_attention, random_inputs):
+def test_blocked_takes_every_normaliser(blocked, normaliser_name, make_attention, random_inputs):
     attention = make_attention("additive", normaliser_name).double()
     query, key, value = random_inputs(dtype=torch.float64)
     memory = attention.remember(key, value)
-    both = (kernel.attend(attention, query, memory, None) for kernel in (blocked, explicit))
+    both = (work(attention, query, memory, None) for work in (blocked.attend, formula.context))
     torch.testing.assert_close(*both, **exact)
 
 
-@pytest.mark.usefixtures("_at_once")
-def test_the_gradients_are_those_of_small_differences(make_attention, random_inputs):
+def test_the_gradients_are_those_of_small_differences(blocked, make_attention, random_inputs):
     attention = make_attention("additive", "softmax").double()
     inputs = [states[:1, :, :3, :5] for states in random_inputs(dtype=torch.float64)]
     attention.score = Additive(5, 5, 3, 2).double()
@@ -73,9 +73,9 @@ def test_the_gradients_are_those_of_small_differences(make_attention, random_inp
     assert torch.autograd.gradcheck(read, leaves)
 
 
-def test_what_is_kept_for_the_way_back_grows_as_the_length(monkeypatch):
+def test_what_is_kept_for_the_backward_pass_grows_as_the_length():
     """Twice the length keeps twice as much, not four times: no block leaves its triples behind."""
-    monkeypatch.setattr(blocked, "AT_ONCE", 1 << 12)
+    blocked = Blocked(at_once=1 << 12)
 
     def kept(length):
         attention = Attention(Additive(2, 2, 3), Softmax())
@@ -93,26 +93,20 @@ def test_what_is_kept_for_the_way_back_grows_as_the_length(monkeypatch):
     assert kept(256) <= 2 * kept(128)
 
 
-def test_many_triples_are_blocked_and_few_are_not(monkeypatch):
+def test_many_triples_are_blocked_and_few_are_not():
     taken = []
-    for name in ("blocked", "explicit"):
-        kernel = getattr(kernels, name)
 
-        def attend(attention, query, memory, mask, name=name):
-            taken.append(name)
-            return query
+    def asked(attention, length, keys=None):
+        states, keys = torch.randn(1, 1, length, 2), torch.randn(1, 1, keys or length, 2)
+        with using(attend=spied([Blocked()], taken, idle=True)):
+            attention(states, attention.remember(keys, keys))
+        return taken.pop() if taken else "formula"
 
-        monkeypatch.setattr(kernel, "attend", attend)
     for normaliser in ("softmax", "sparsemax"):
         attention = Attention(Additive(2, 2, 64), make_normaliser(normaliser))
-        for length in (16, 1024):
-            states = torch.randn(1, 1, length, 2)
-            attention(states, attention.remember(states, states))
-    one = torch.randn(1, 1, 1, 2)
-    attention(one, attention.remember(*torch.randn(2, 1, 1, 1 << 19, 2)))
-    assert taken == ["explicit", "blocked"] * 2 + ["explicit"]
-    states = torch.randn(1, 1, 256, 2)
-    for grad in (True, False):  # without a way back, blocks pay sooner
-        with torch.set_grad_enabled(grad):
-            attention(states, attention.remember(states, states))
-    assert taken[5:] == ["explicit", "blocked"]
+        assert asked(attention, 16) == "formula"
+        assert asked(attention, 1024) == "Blocked"
+    assert asked(attention, 1, 1 << 19) == "formula"
+    assert asked(attention, 256) == "formula"
+    with torch.no_grad():  # without a backward pass, blocks pay sooner
+        assert asked(attention, 256) == "Blocked"

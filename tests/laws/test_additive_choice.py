@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from regard.accelerate import attend as kernels
+from regard.accelerate.attend import AdditiveKernel, Blocked
 from regard.accelerate.attend.additive import ENDLESS, Band
 from regard.attention import (
     Additive,
@@ -18,22 +18,20 @@ from regard.attention import (
     Padding,
     Softmax,
     Window,
+    formula,
 )
+from regard.seams import using
+from tests.accelerate.spied import Anything, spied
 
 QUERIES, KEYS, NEURONS = 211, 223, 64
 
 
 @pytest.fixture
-def chosen(monkeypatch):
-    """The names of the kernels that were asked, with tensors of a GPU that need not be there."""
+def chosen():
+    """The names of the forms that worked, with tensors of a GPU that need not be there."""
     names = []
-    for kernel in (kernels.additive, kernels.blocked, kernels.explicit):
-        name = kernel.__name__.rsplit(".", 1)[-1]
-        monkeypatch.setattr(
-            kernel, "attend", lambda *given, name=name: names.append(name) or given[1]
-        )
-    monkeypatch.setattr(kernels.additive, "INSTALLED", True)
-    with FakeTensorMode():
+    forms = [AdditiveKernel(installed=True), Blocked(), Anything()]
+    with FakeTensorMode(), using(attend=spied(forms, names, idle=True)):
         yield names
 
 
@@ -51,14 +49,14 @@ def ask(
         torch.empty(3, 2, *shape, device=device, dtype=dtype)
         for shape in ((queries, 7), (KEYS, NEURONS), (KEYS, values))
     )
-    return kernels.attend(attention.train(training), query, Memory(key, value, mask))
+    return formula.attend(attention.train(training), query, Memory(key, value, mask))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("mask", [None, Causal(), Window(5, 3), Causal() & Window(9, 2)], ids=str)
 def test_a_gpu_works_out_masks_that_are_bands(chosen, mask, dtype):
     ask(mask, dtype=dtype)
-    assert chosen == ["additive"]
+    assert chosen == ["AdditiveKernel"]
 
 
 @pytest.mark.parametrize(
@@ -77,29 +75,31 @@ def test_a_gpu_works_out_masks_that_are_bands(chosen, mask, dtype):
 )
 def test_what_the_programs_cannot_goes_elsewhere(chosen, refused):
     ask(**refused)
-    assert chosen in (["blocked"], ["explicit"])
+    assert chosen in (["Blocked"], ["Anything"])
 
 
 def test_dropout_matters_in_training_alone(chosen):
     ask(dropout=0.1, training=False)
-    assert chosen == ["additive"]
+    assert chosen == ["AdditiveKernel"]
 
 
-def test_without_triton_nothing_is_given_to_it(chosen, monkeypatch):
-    monkeypatch.setattr(kernels.additive, "INSTALLED", False)
-    ask()
-    assert chosen in (["blocked"], ["explicit"])
+def test_without_triton_nothing_is_given_to_it(chosen):
+    with using(
+        attend=spied([AdditiveKernel(installed=False), Blocked(), Anything()], chosen, idle=True)
+    ):
+        ask()
+    assert chosen in (["Blocked"], ["Anything"])
 
 
-@pytest.mark.parametrize(("device", "kernel"), [("cpu", "blocked"), ("cuda", "explicit")])
+@pytest.mark.parametrize(("device", "kernel"), [("cpu", ["Blocked"]), ("cuda", ["Anything"])])
 def test_a_gpu_forms_at_once_what_a_processor_takes_in_blocks(chosen, device, kernel):
     ask(mask=GlobalWindow(3, 2), device=device)
-    assert chosen == [kernel]
+    assert chosen == kernel
 
 
 def test_few_triples_are_not_worth_a_program(chosen):
     ask(queries=2)
-    assert chosen == ["explicit"]
+    assert chosen == ["Anything"]
 
 
 def test_a_mask_is_a_band_or_none():

@@ -10,9 +10,10 @@ from importlib.util import find_spec
 import pytest
 import torch
 
-from regard.accelerate import attend as kernels
-from regard.accelerate.attend import additive
-from regard.attention import Additive, Attention, Causal, Padding, Softmax, Window, explicit, watch
+from regard.accelerate.attend import AdditiveKernel
+from regard.attention import Additive, Attention, Causal, Padding, Softmax, Window, formula, watch
+from regard.seams import using
+from tests.accelerate.spied import spied
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") is not None
@@ -54,23 +55,23 @@ def draw(queries, keys, dtype, values=13, scale=1.0):
     return [states.to(dtype) for states in (query * scale, key * scale, value)]
 
 
-def worked_out(kernel, attention, inputs, mask, first=0):
+def worked_out(work, attention, inputs, mask, first=0):
     """The context, then the gradients of all inputs and weights."""
     dtype = attention.score.value_weight.dtype
     leaves = [states.detach().to(dtype).requires_grad_() for states in inputs]
     query, key, value = leaves
     memory = replace(attention.remember(key, value, mask), first=first)
-    context = kernel.attend(attention, query, memory, mask)
+    context = work(attention, query, memory, mask)
     asked = torch.linspace(-1, 1, context.numel(), device=DEVICE).view(context.shape).to(dtype)
     leaves += attention.parameters()
     return [context.detach(), *torch.autograd.grad(context, leaves, asked)]
 
 
-def agree(attentions, inputs, mask, first=0):
+def agree(attentions, inputs, mask, first=0, **options):
     exact, rough = attentions
-    expected = worked_out(explicit, exact, inputs, mask, first)
-    found = worked_out(additive, rough, inputs, mask, first)
-    plain = worked_out(explicit, rough, inputs, mask, first)
+    expected = worked_out(formula.context, exact, inputs, mask, first)
+    found = worked_out(AdditiveKernel(**options).attend, rough, inputs, mask, first)
+    plain = worked_out(formula.context, rough, inputs, mask, first)
     close = CLOSE[rough.score.value_weight.dtype]
     # The exponentials that a tanh is made of are right to 21 bits, a score is a sum of so many |v|, and a
     # weight is wrong by what its score is and all others are.
@@ -141,12 +142,10 @@ def test_a_cache_is_read_from_its_position(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_chunks_change_nothing(monkeypatch, name):
-    from regard.accelerate.triton import additive_launch
-
-    monkeypatch.setattr(additive_launch, "SCRATCH", 1)
+def test_chunks_change_nothing(name):
     torch.manual_seed(7)
-    agree(twins(5, torch.float32), draw(97, 71, torch.float32), make_mask(name, 71))
+    mask = make_mask(name, 71)
+    agree(twins(5, torch.float32), draw(97, 71, torch.float32), mask, scratch=1)
 
 
 def test_states_may_lie_in_any_order():
@@ -164,7 +163,7 @@ def test_the_same_twice_is_the_same_to_the_last_bit():
     torch.manual_seed(7)
     _, rough = twins(5, torch.float32)
     inputs = draw(67, 71, torch.float32)
-    both = [worked_out(additive, rough, inputs, Causal()) for _ in range(2)]
+    both = [worked_out(AdditiveKernel().attend, rough, inputs, Causal()) for _ in range(2)]
     for one, other in zip(*both, strict=True):
         assert torch.equal(one, other)
 
@@ -173,14 +172,13 @@ needs_gpu = pytest.mark.skipif(DEVICE == "cpu", reason="needs a GPU")
 
 
 @needs_gpu
-def test_a_gpu_takes_it_unless_somebody_looks(monkeypatch):
+def test_a_gpu_takes_it_unless_somebody_looks():
     _, rough = twins(64, torch.bfloat16)
     taken = []
-    real = additive.attend
-    monkeypatch.setattr(kernels.additive, "attend", lambda *a: taken.append(1) or real(*a))
     query, key, value = draw(211, 223, torch.bfloat16)
     memory = rough.remember(key, value, Causal())
-    unwatched = rough(query, memory)
+    with using(attend=spied([AdditiveKernel()], taken)):
+        unwatched = rough(query, memory)
     assert taken
     with watch(rough) as seen:
         rough(query, memory)

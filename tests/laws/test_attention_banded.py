@@ -5,19 +5,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.accelerate import attend as kernels
-from regard.accelerate.attend import banded
+from regard.accelerate import attend
+from regard.accelerate.attend import Banded
 from regard.attention import Causal, Padding, Window
+from regard.seams import using
 
 exact = {"atol": 1e-12, "rtol": 1e-10}
 LENGTH = 19
 
 
-@pytest.fixture
-def small(monkeypatch):
-    """Parts of three queries or more, also where little is gained."""
-    monkeypatch.setattr(banded, "LEAST", 3)
-    monkeypatch.setattr(banded, "GAIN", 1)
+SMALL = Banded(least=3, gain=1)  # parts of three queries or more, also where little is gained
+FORMS = [SMALL, *(form for form in attend.FORMS if not isinstance(form, Banded))]
 
 
 @pytest.fixture
@@ -44,30 +42,29 @@ def windows():
     ]
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("normaliser", ["softmax", "sparsemax", "relu", "sigmoid"])
 def test_parts_are_the_whole(score_name, normaliser, make_attention, inputs):
     attention = make_attention(score_name, normaliser).double().requires_grad_(False)
     query, key, value = inputs()
     for mask in windows():
         memory = attention.remember(key, value, mask)
-        assert banded.takes(attention, query, memory, mask)
-        found = kernels.attend(attention, query, memory)
+        assert SMALL.takes(attention, query, memory, mask)
+        with using(attend=FORMS):
+            found = attention(query, memory)
         torch.testing.assert_close(found, attention.align(query, memory).context, **exact)
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("first", [0, 5, 13, 18])
 def test_parts_of_a_cache_are_the_whole(first, make_attention, inputs):
     attention = make_attention("scaled-dot").double()
     query, key, value = inputs(queries=LENGTH - first)
     for mask in windows():
         memory = replace(attention.remember(key, value, mask), first=first)
-        found = kernels.attend(attention, query, memory)
+        with using(attend=FORMS):
+            found = attention(query, memory)
         torch.testing.assert_close(found, attention.align(query, memory).context, **exact)
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("score", ["general", "additive"])
 def test_parts_have_the_same_gradients(score, make_attention, inputs):
     attention = make_attention(score).double()
@@ -77,19 +74,20 @@ def test_parts_have_the_same_gradients(score, make_attention, inputs):
         memory = attention.remember(key, value, mask)
         by_hand = attention.align(query, memory).context
         expected = torch.autograd.grad(by_hand.square().sum(), leaves, retain_graph=True)
-        found = kernels.attend(attention, query, memory)
+        with using(attend=FORMS):
+            found = attention(query, memory)
         for gradient, other in zip(
             torch.autograd.grad(found.square().sum(), leaves), expected, strict=True
         ):
             torch.testing.assert_close(gradient, other, **exact)
 
 
-@pytest.mark.usefixtures("small")
 def test_queries_past_the_last_key_see_nothing(make_attention, inputs):
     attention = make_attention("scaled-dot").double()
     query, key, value = inputs(queries=5)
     memory = replace(attention.remember(key, value, Window(2, 2)), first=LENGTH + 3)
-    assert torch.equal(kernels.attend(attention, query, memory), torch.zeros(3, 2, 5, 13).double())
+    with using(attend=FORMS):
+        assert torch.equal(attention(query, memory), torch.zeros(3, 2, 5, 13).double())
 
 
 def test_keys_out_of_reach_are_never_read(make_attention, inputs):
@@ -98,20 +96,20 @@ def test_keys_out_of_reach_are_never_read(make_attention, inputs):
     query, key, value = inputs(queries=1)
     mask = Causal() & Window(3, 0)
     memory = replace(attention.remember(key, value, mask), first=LENGTH - 1)
-    (part, reached), *rest = banded.parts(query, memory, mask)
+    (part, reached), *rest = Banded()._parts(query, memory, mask)
     assert (part.shape[2], reached.key.shape[2], rest) == (1, 4, [])
-    assert banded.takes(attention, query, memory, mask)
+    assert Banded().takes(attention, query, memory, mask)
 
 
 def test_a_mask_without_a_window_is_not_cut(square_masks, make_attention, inputs):
     attention, (query, key, value) = make_attention("dot").double(), inputs()
     for name in ("causal", "strided", "global-window", "causal&strided"):
         mask = square_masks[name]
-        assert not banded.takes(attention, query, attention.remember(key, value, mask), mask)
+        assert not Banded().takes(attention, query, attention.remember(key, value, mask), mask)
     chance, mask = make_attention("dot", "gumbel"), Causal() & Window(3, 0)
     memory = replace(attention.remember(key, value, mask), first=LENGTH - 1)
-    assert banded.takes(chance, query[:, :, :1], memory, mask)
-    assert not banded.takes(chance.train(), query[:, :, :1], memory, mask)
+    assert Banded().takes(chance, query[:, :, :1], memory, mask)
+    assert not Banded().takes(chance.train(), query[:, :, :1], memory, mask)
 
 
 def test_every_span_holds_all_that_may_be_seen(square_masks, sizes):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.accelerate.attend import columns
+from regard.accelerate.attend import Columns
 from regard.attention import (
     Alibi,
     Attention,
@@ -15,6 +15,7 @@ from regard.attention import (
     Strided,
     Window,
 )
+from regard.seams import using
 
 pytestmark = [
     pytest.mark.slow,
@@ -68,8 +69,8 @@ def test_a_gpu_keeps_to_the_formula(name, bias):
 
 
 @pytest.mark.parametrize("mask", [Causal() & Strided(7), Strided(11)], ids=["causal", "ahead"])
-def test_strides_taken_apart_keep_to_the_formula(mask, monkeypatch):
-    monkeypatch.setattr(columns, "LEAST", 0)
+def test_strides_taken_apart_keep_to_the_formula(mask):
+    columns = Columns(least=0)
     torch.manual_seed(7)
     attention, length = Attention(ScaledDot(), Softmax()).cuda(), 23 * 11
     inputs = [
@@ -77,8 +78,10 @@ def test_strides_taken_apart_keep_to_the_formula(mask, monkeypatch):
         for _ in range(3)
     ]
     memory = attention.remember(inputs[1], inputs[2], mask)
-    assert columns.takes(inputs[0], memory, mask)
-    both = attention(inputs[0], memory), attention.align(inputs[0], memory).context
+    assert columns.takes(attention, inputs[0], memory, mask)
+    with using(attend=[columns]):
+        taken = attention(inputs[0], memory)
+    both = taken, attention.align(inputs[0], memory).context
 
     torch.testing.assert_close(*both, atol=1e-4, rtol=1e-4)
     gradients = [torch.autograd.grad(context.square().sum(), inputs) for context in both]

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.attention import flex_attention
 
-from regard.accelerate.attend import flex, fused, linear
+from regard.accelerate.attend import Flex, Fused, linear
 from regard.attention import (
     Alibi,
     Causal,
@@ -17,7 +17,7 @@ from regard.attention import (
     Proportional,
     Strided,
     Window,
-    explicit,
+    formula,
     make_score,
 )
 from regard.attention.attention import Attention
@@ -32,6 +32,7 @@ DOT_SCORES = [
     "feature-map",
 ]
 exact = {"atol": 1e-12, "rtol": 1e-10}
+WORKS = [formula.context, Fused().attend, Flex().attend]
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_the_dot_scores_are_all_but_additive(score_name):
 @pytest.mark.usefixtures("_plain_flex")
 @pytest.mark.parametrize("bias", [False, True], ids=["plain", "alibi"])
 @pytest.mark.parametrize("score", DOT_SCORES)
-def test_explicit_is_fused_is_flex(score, bias, masks, make_attention, random_inputs, sizes):
+def test_the_formula_is_fused_is_flex(score, bias, masks, make_attention, random_inputs, sizes):
     added = Alibi(sizes.heads) if bias else None
     attention = make_attention(score, "softmax", bias=added).double().requires_grad_(False)
     query, key, value = random_inputs(dtype=torch.float64)
@@ -56,8 +57,8 @@ def test_explicit_is_fused_is_flex(score, bias, masks, make_attention, random_in
         memory = attention.remember(key, value, mask)
         by_hand = attention.align(query, memory).context
 
-        for kernel in (explicit, fused, flex):
-            found = kernel.attend(attention, query, memory, mask)
+        for work in WORKS:
+            found = work(attention, query, memory, mask)
             torch.testing.assert_close(found, by_hand, **exact)
 
 
@@ -71,14 +72,14 @@ def test_kernels_agree_on_a_cache(bias, square_masks, make_attention, random_inp
         memory = replace(attention.remember(key, value, mask), first=3)
         by_hand = attention.align(query, memory).context
 
-        for kernel in (explicit, fused, flex):
-            found = kernel.attend(attention, query, memory, mask)
+        for work in WORKS:
+            found = work(attention, query, memory, mask)
             torch.testing.assert_close(found, by_hand, **exact)
 
 
 @pytest.mark.parametrize("bias", [False, True], ids=["plain", "alibi"])
-@pytest.mark.parametrize("kernel", [explicit, fused], ids=["explicit", "fused"])
-def test_kernels_have_the_same_gradients(kernel, bias, masks, make_attention, random_inputs, sizes):
+@pytest.mark.parametrize("work", WORKS[:2], ids=["formula", "fused"])
+def test_kernels_have_the_same_gradients(work, bias, masks, make_attention, random_inputs, sizes):
     """FlexAttention has no backward pass on a CPU; the GPU test covers it."""
     added = Alibi(sizes.heads) if bias else None
     attention = make_attention("general", "softmax", bias=added).double()
@@ -90,7 +91,7 @@ def test_kernels_have_the_same_gradients(kernel, bias, masks, make_attention, ra
         by_hand = attention.align(query, memory).context
         expected = torch.autograd.grad(by_hand.square().sum(), leaves, retain_graph=True)
 
-        found = kernel.attend(attention, query, memory, mask)
+        found = work(attention, query, memory, mask)
         gradients = torch.autograd.grad(found.square().sum(), leaves)
 
         for gradient, other in zip(gradients, expected, strict=True):
@@ -99,15 +100,15 @@ def test_kernels_have_the_same_gradients(kernel, bias, masks, make_attention, ra
 
 @pytest.mark.usefixtures("_plain_flex")
 @pytest.mark.parametrize("bias", [False, True], ids=["plain", "alibi"])
-@pytest.mark.parametrize("kernel", [explicit, fused, flex], ids=["explicit", "fused", "flex"])
-def test_a_batch_that_sees_nothing_reads_zero(kernel, bias, make_attention, random_inputs, sizes):
+@pytest.mark.parametrize("work", WORKS, ids=["formula", "fused", "flex"])
+def test_a_batch_that_sees_nothing_reads_zero(work, bias, make_attention, random_inputs, sizes):
     added = Alibi(sizes.heads) if bias else None
     attention = make_attention("scaled-dot", "softmax", bias=added)
-    differentiable = kernel is not flex
+    differentiable = work is not WORKS[2]
     query, key, value = random_inputs(grad=differentiable)
     nothing = Given(torch.zeros(1, 1, 1, 1, dtype=torch.bool))
     for mask in (nothing, Padding(torch.tensor([0, 0, 0])), Window(0, 0) & ~torch.eye(5, 7).bool()):
-        context = kernel.attend(attention, query, attention.remember(key, value, mask), mask)
+        context = work(attention, query, attention.remember(key, value, mask), mask)
 
         assert torch.equal(context, torch.zeros_like(context))
         if differentiable:
@@ -142,7 +143,7 @@ def linear_inputs(queries, keys):
 
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize("padded", [False, True], ids=["whole", "padded"])
-def test_linear_attention_is_explicit_is_recurrent(length, padded):
+def test_linear_attention_is_the_formula_is_recurrent(length, padded):
     attention = Attention(FeatureMap(), Proportional())
     query, key, value = linear_inputs(length, length)
     lengths = torch.tensor([length, length // 2])
@@ -151,7 +152,9 @@ def test_linear_attention_is_explicit_is_recurrent(length, padded):
         memory = attention.remember(key, value, mask)
         by_hand = attention.align(query, memory).context
 
-        torch.testing.assert_close(linear.attend(attention, query, memory, mask), by_hand, **exact)
+        torch.testing.assert_close(
+            linear.Linear().attend(attention, query, memory, mask), by_hand, **exact
+        )
         torch.testing.assert_close(attention(query, memory), by_hand, **exact)
     torch.testing.assert_close(stepped(attention, query, memory, lengths, padded), by_hand, **exact)
 

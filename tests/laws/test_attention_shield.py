@@ -7,8 +7,7 @@ attention over a memory whose harmful keys and values are ordinary numbers.
 import pytest
 import torch
 
-from regard.accelerate import attend as kernels
-from regard.accelerate.attend import banded, blocked, strided
+from regard.accelerate.attend import Banded, Blocked, Fused, Linear, StridedLines
 from regard.attention import (
     NORMALISERS,
     SCORES,
@@ -27,6 +26,8 @@ from regard.attention import (
     shield,
     watch,
 )
+from regard.seams import using
+from tests.accelerate.spied import spied
 
 SIZE, WIDTH = 13, 5
 MASKS = {
@@ -40,6 +41,15 @@ MASKS = {
 }
 HARM = [(torch.nan, name) for name in MASKS]
 HARM += [(number, name) for number in (torch.inf, -torch.inf) for name in ("causal", "given")]
+
+WAYS = {
+    "formula": [],
+    "banded": [Banded(least=3, gain=1), Fused()],
+    "strided": [StridedLines(gain=0), Fused()],
+    "blocked": [Blocked(least=0)],
+    "fused": [Fused()],
+    "linear": [Linear()],
+}
 
 
 def inputs(grad=False):
@@ -89,25 +99,17 @@ def test_every_score_and_normaliser_is_shielded(score, number, name):
 
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 @pytest.mark.parametrize("kinds", ["k", "v", "kv"])
-@pytest.mark.parametrize("way", ["explicit", "banded", "strided", "blocked", "fused", "linear"])
-def test_every_kernel_is_shielded_and_gradients_are_those_of_sound_numbers(
-    way, kinds, mask, monkeypatch
-):
-    if way == "banded":
-        monkeypatch.setattr(banded, "LEAST", 3)
-        monkeypatch.setattr(banded, "GAIN", 1)
-    if way == "strided":
-        monkeypatch.setattr(strided, "GAIN", 0)
-    if way == "blocked":
-        monkeypatch.setattr(blocked, "LEAST", 0)
+@pytest.mark.parametrize("way", WAYS)
+def test_every_form_is_shielded_and_gradients_are_those_of_sound_numbers(way, kinds, mask):
     score = {"blocked": "additive", "linear": "feature-map"}.get(way, "scaled-dot")
-    normaliser = {"linear": "proportional", "explicit": "sparsemax"}.get(way, "softmax")
+    normaliser = {"linear": "proportional", "formula": "sparsemax"}.get(way, "softmax")
     attention = made(score, normaliser)
     query, key, value = inputs(grad=True)
     rows = untouched(mask)
     results = []
     for pair in ((key, value), harmed(key, value, torch.nan, kinds=kinds)):
-        context = attention(query, attention.remember(*pair, mask))
+        with using(attend=WAYS[way]):
+            context = attention(query, attention.remember(*pair, mask))
         found = torch.autograd.grad(context[rows].sin().sum(), [query, *pair])
         results.append([context[rows], *found])
     for sound, shielded in zip(*results, strict=True):
@@ -160,13 +162,12 @@ def test_alignments_and_edits_are_shielded_too():
         assert attention(query, memory)[rows].isfinite().all()
 
 
-def test_a_sound_memory_is_attended_to_once(monkeypatch):
+def test_a_sound_memory_is_attended_to_once():
     query, key, value = inputs()
     calls = []
-    whole = kernels._fastest
-    monkeypatch.setattr(kernels, "_fastest", lambda *given: calls.append(1) or whole(*given))
-    attend(query, key, value, mask=Causal())
-    assert len(calls) == 1
-    attention = made("dot", "softmax")
-    attention(query, Memory(key.masked_fill(key > 2, torch.nan), value, Causal()))
+    with using(attend=spied([Fused()], calls)):
+        attend(query, key, value, mask=Causal())
+        assert len(calls) == 1
+        attention = made("dot", "softmax")
+        attention(query, Memory(key.masked_fill(key > 2, torch.nan), value, Causal()))
     assert len(calls) == 3

@@ -6,19 +6,14 @@ import pytest
 import torch
 from torch.nn.attention import flex_attention
 
-from regard.accelerate import attend as kernels
-from regard.accelerate.attend import columns, strided
+from regard.accelerate.attend import Columns, StridedLines
 from regard.attention import Causal, Padding, Strided, Window
+from regard.seams import using
 
 exact = {"atol": 1e-12, "rtol": 1e-10}
 LENGTHS = (1, 2, 7, 17, 19)
 STRIDES = (2, 3, 5, 11, 23)
-
-
-@pytest.fixture(autouse=True)
-def _always(monkeypatch):
-    """Also where little is gained."""
-    monkeypatch.setattr(strided, "GAIN", 0)
+ALWAYS = StridedLines(gain=0)  # also where little is gained
 
 
 def inputs(length, grad=False):
@@ -47,18 +42,19 @@ def test_columns_and_lines_are_the_whole(score, normaliser, make_attention):
         for stride in STRIDES:
             for mask in masks(stride, length):
                 memory = attention.remember(key, value, mask)
-                assert strided.takes(attention, query, memory, mask)
-                found = kernels.attend(attention, query, memory)
+                assert ALWAYS.takes(attention, query, memory, mask)
+                with using(attend=[ALWAYS]):
+                    found = attention(query, memory)
                 torch.testing.assert_close(found, attention.align(query, memory).context, **exact)
 
 
-def test_some_lines_at_a_time_are_all_of_them(make_attention, monkeypatch):
+def test_some_lines_at_a_time_are_all_of_them(make_attention):
     attention, (query, key, value) = make_attention("scaled-dot").double(), inputs(19)
     for mask in masks(3, 19):
         memory = attention.remember(key, value, mask)
         for at_once in (1, 400, 1 << 20):
-            monkeypatch.setattr(strided, "AT_ONCE", at_once)
-            found = strided.attend(attention, query, memory, mask)
+            form = StridedLines(at_once=at_once)
+            found = form.attend(attention, query, memory, mask)
             torch.testing.assert_close(found, attention.align(query, memory).context, **exact)
 
 
@@ -71,7 +67,7 @@ def test_they_have_the_same_gradients(stride, make_attention):
         memory = attention.remember(key, value, mask)
         by_hand = attention.align(query, memory).context
         expected = torch.autograd.grad(by_hand.square().sum(), leaves, retain_graph=True)
-        found = strided.attend(attention, query, memory, mask)
+        found = ALWAYS.attend(attention, query, memory, mask)
         for gradient, other in zip(
             torch.autograd.grad(found.square().sum(), leaves), expected, strict=True
         ):
@@ -81,17 +77,16 @@ def test_they_have_the_same_gradients(stride, make_attention):
 def test_it_takes_a_text_that_reads_itself_in_strides(make_attention):
     attention, (query, key, value) = make_attention("dot").double(), inputs(17)
     memory = attention.remember(key, value, Strided(3))
-    assert strided.takes(attention, query, memory, Strided(3))
-    assert not strided.takes(attention, query, memory, Causal())
-    assert not strided.takes(attention, query[:, :, 1:], memory, Strided(3))
-    assert not strided.takes(attention, query, replace(memory, first=1), Strided(3))
+    assert ALWAYS.takes(attention, query, memory, Strided(3))
+    assert not ALWAYS.takes(attention, query, memory, Causal())
+    assert not ALWAYS.takes(attention, query[:, :, 1:], memory, Strided(3))
+    assert not ALWAYS.takes(attention, query, replace(memory, first=1), Strided(3))
     additive, chance = make_attention("additive").double(), make_attention("dot", "gumbel").train()
     for other in (additive, chance):
-        assert not strided.takes(other, query, memory, Strided(3))
+        assert not ALWAYS.takes(other, query, memory, Strided(3))
 
 
-def test_few_pairs_are_worth_being_sorted_out(make_attention, monkeypatch):
-    monkeypatch.setattr(strided, "GAIN", 4)
+def test_few_pairs_are_worth_being_sorted_out(make_attention):
     attention = make_attention("dot")
     for length, stride, pays in (
         (1024, 32, True),
@@ -101,14 +96,13 @@ def test_few_pairs_are_worth_being_sorted_out(make_attention, monkeypatch):
     ):
         query = torch.zeros(1, 2, length, 11)
         memory = attention.remember(query, query, Strided(stride))
-        assert strided.takes(attention, query, memory, Strided(stride)) == pays
+        assert StridedLines(gain=4).takes(attention, query, memory, Strided(stride)) == pays
 
 
 @pytest.fixture
 def _plain_flex(monkeypatch):
-    """FlexAttention as the formula it is; also where little is gained."""
+    """FlexAttention as the formula it is."""
     monkeypatch.setattr(flex_attention, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
-    monkeypatch.setattr(columns, "LEAST", 0)
 
 
 @pytest.mark.usefixtures("_plain_flex")
@@ -120,8 +114,8 @@ def test_a_window_and_columns_are_the_whole(score, make_attention):
         for stride in STRIDES:
             for mask in (Causal() & Strided(stride), Strided(stride) & Causal(), Strided(stride)):
                 memory = attention.remember(key, value, mask)
-                if columns.takes(query, memory, mask):
-                    found = columns.attend(attention, query, memory, mask)
+                if Columns(least=0).fits(query, memory, mask):
+                    found = Columns().attend(attention, query, memory, mask)
                     expected = attention.align(query, memory).context
                     torch.testing.assert_close(found, expected, **exact)
                 else:
@@ -129,13 +123,13 @@ def test_a_window_and_columns_are_the_whole(score, make_attention):
                     assert length % stride
 
 
-def test_columns_are_for_strides_alone(make_attention, monkeypatch):
+def test_columns_are_for_strides_alone(make_attention):
     attention, (query, key, value) = make_attention("dot").double(), inputs(17)
     memory, mask = attention.remember(key, value), Causal() & Strided(3)
-    assert not columns.takes(query, memory, mask), "17 positions are few"
-    monkeypatch.setattr(columns, "LEAST", 17)
-    assert columns.takes(query, memory, mask)
-    assert columns.takes(query, memory, Strided(17))
+    assert not Columns().fits(query, memory, mask), "17 positions are few"
+    columns = Columns(least=17)
+    assert columns.fits(query, memory, mask)
+    assert columns.fits(query, memory, Strided(17))
     ragged = Padding(torch.tensor([17, 5, 0]))
     for other in (
         None,
@@ -145,6 +139,6 @@ def test_columns_are_for_strides_alone(make_attention, monkeypatch):
         mask & Window(9, 0),
         mask & Strided(2),
     ):
-        assert not columns.takes(query, memory, other)
-    assert not columns.takes(query[:, :, 1:], memory, mask)
-    assert not columns.takes(query, replace(memory, first=1), mask)
+        assert not columns.fits(query, memory, other)
+    assert not columns.fits(query[:, :, 1:], memory, mask)
+    assert not columns.fits(query, replace(memory, first=1), mask)

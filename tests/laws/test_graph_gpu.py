@@ -3,12 +3,11 @@
 import pytest
 import torch
 
-from regard.accelerate import cuda_graph
-from regard.accelerate.cuda_graph import recorded_search
+from regard.accelerate.cuda_graph import RecordedSearch
 from regard.accelerate.cuda_graph.decoder_weights import pack
 from regard.accelerate.cuda_graph.operations import Plain, Stream
 from regard.accelerate.cuda_graph.search_state import Shape, State
-from regard.accelerate.stack import straight
+from regard.accelerate.stack import Straight
 from regard.decode import DecodeSettings, beam, search
 from regard.models import (
     ModelSettings,
@@ -17,6 +16,7 @@ from regard.models import (
     TransformerSettings,
     build,
 )
+from regard.seams import using
 from tests.laws.test_search_graph import drawn, same
 
 pytestmark = [
@@ -33,19 +33,17 @@ def test_it_finds_what_the_beam_finds(seed):
     model = model.cuda()
     with torch.inference_mode():
         encoded = model.encode(source.cuda(), lengths.cuda())
-        assert cuda_graph.takes(model.decoder, encoded, settings, None)
+        assert RecordedSearch().takes(model.decoder, encoded, settings, None)
         expected = beam(model.decoder, encoded, settings)[0]
         for _ in range(2):  # the second time the step is recorded from the start
             same(expected, search(model.decoder, encoded, settings))
 
 
 @pytest.mark.parametrize("seed", range(100, 104))
-def test_it_grows_past_its_first_room_and_leaves_finished_rows_behind(seed, monkeypatch):
-    monkeypatch.setattr(recorded_search, "POSITIONS", 2)
-    monkeypatch.setattr(recorded_search, "CROWD", 0)
+def test_it_grows_past_its_first_room_and_leaves_finished_rows_behind(seed):
     model, source, lengths, settings = drawn(seed, longest=40)
     model = model.cuda()
-    with torch.inference_mode():
+    with torch.inference_mode(), using(search=[RecordedSearch(positions=2, crowd=0)]):
         encoded = model.encode(source.cuda(), lengths.cuda())
         same(
             beam(model.decoder, encoded, settings)[0],
@@ -73,7 +71,8 @@ def test_the_encoder_goes_straight_and_finds_what_its_modules_find(seed, dtype):
     model, source, lengths = model.to("cuda", dtype), source.cuda(), lengths.cuda()
     expected = model.encode(source, lengths)
     with torch.inference_mode():
-        assert straight.takes(model.encoder, model.encoder.embed(source, expected.padding).states)
+        states = model.encoder.embed(source, expected.padding).states
+        assert Straight().takes(model.encoder, states, expected.padding, ())
         found = model.encode(source, lengths)
     real = ~expected.padding.unseen(source.shape[1])
     close = 0.15 if dtype == torch.bfloat16 else 1e-4
@@ -97,7 +96,8 @@ def filled(weights, slots, rows=13, position=37):
     lengths = torch.randint(0, 42, (rows,), device="cuda")
     settings = DecodeSettings(beam=slots, top_beams=1, max_length=60, min_length=0)
     state.begin(weights, states, lengths, settings)
-    state.cache.normal_()
+    for cache in state.caches:
+        cache.normal_()
     state.position.fill_(position)
     state.ancestors.random_(0, slots)
     state.tokens.random_(0, 30000)
@@ -120,17 +120,18 @@ def close(found, expected, tolerance):
 @pytest.mark.parametrize("kind", ["Narrow", "Wide"])
 @torch.inference_mode()
 def test_each_kernel_equals_its_formula(kind, slots, norm, dtype, tolerance):
+    from regard.accelerate.triton import decode_launch
 
     weights = pack(base(norm).decoder, dtype)
     state = filled(weights, slots, rows=1 if kind == "Narrow" else 13)
-    do, plain = getattr(launch, kind)(), Plain()
+    do, plain = getattr(decode_launch, kind)(), Plain()
     stream, expected = do.embed(weights, state), plain.embed(weights, state)
     close(stream.base, expected.base, 1e-6)
-    layer = weights.layers[0]
+    block, (first, second, third) = weights.blocks[0], weights.reads[:3]
     for norm_, linear, back, activation in (
-        (layer.norms[0], layer.recall, layer.recalled, None),
-        (layer.norms[1], layer.consult, layer.consulted, None),
-        (layer.norms[2], layer.widen, layer.narrow, "relu"),
+        (first, block.within.into, block.within.out, None),
+        (second, block.cross.into, block.cross.out, None),
+        (third, block.widen, block.narrow, "relu"),
     ):
         found = do.read(weights, stream, norm_, linear, activation)
         wanted = plain.read(weights, expected, norm_, linear, activation)
@@ -142,12 +143,12 @@ def test_each_kernel_equals_its_formula(kind, slots, norm, dtype, tolerance):
         close(total, expected.base, tolerance)
         stream = Stream(expected.base.clone())
     asked = torch.randn(len(expected.base), 1536, device="cuda").to(dtype)
-    key, value = state.cache[0].clone()
+    before = state.caches[0].clone()
     wanted = plain.recall(weights, state, 0, asked)
-    written = state.cache.clone()
-    state.cache[0].copy_(torch.stack([key, value]))
+    written = state.caches[0].clone()
+    state.caches[0].copy_(before)
     close(do.recall(weights, state, 0, asked), wanted, tolerance)
-    assert torch.equal(state.cache, written)
+    assert torch.equal(state.caches[0], written)
     asked = asked[:, :512].contiguous()
     wanted = plain.consult(weights, state, 0, asked)
     close(do.consult(weights, state, 0, asked), wanted, tolerance)

@@ -24,8 +24,10 @@ LEARN = """
 import numpy as np
 import torch
 from regard.attention import Room
-from regard.accelerate.triton import segments
-from regard.accelerate.triton import feedforward_op, norm_op
+from regard.accelerate.attend import FORMS, PackedKernel
+from regard.accelerate.stack import FusedResiduals
+from regard.attention.formula import ATTEND
+from regard.layers.stack import STACK
 from regard.models import ModelSettings, build
 from regard.tasks import Translate
 from regard.text import Codec, TextSettings
@@ -49,8 +51,10 @@ def gradients(ours, dropout):
     torch.manual_seed(2)
     model = build(ModelSettings.model_validate({"encoder": part, "reader": part}), task.sizes)
     model.to(device)
-    for module in (norm_op, feedforward_op, segments):
-        module.takes = lambda *_: ours
+    # Not by `using`, at which a compiler stops.
+    kernel = PackedKernel(devices=(device.type,))
+    ATTEND._own = (kernel, *FORMS[1:]) if ours else FORMS[1:]
+    STACK._own = (FusedResiduals(large=0, devices=(device.type,), packed=kernel),) if ours else ()
     backend = "inductor" if device.type == "cuda" else "aot_eager"
     learn = lambda: task.loss(model, batch, 0.1)
     shorten_messages()

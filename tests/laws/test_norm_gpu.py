@@ -11,17 +11,11 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
+from regard.accelerate.stack import FusedResiduals
 from regard.accelerate.triton import norm_op
-from regard.attention import Attention, Causal, Heads, ScaledDot, Softmax
-from regard.layers import (
-    DecoderBlock,
-    EncoderBlock,
-    FeedForward,
-    LayerNorm,
-    Residual,
-    Unclosed,
-    close_last,
-)
+from regard.attention import Causal
+from regard.models import ModelSettings, Sizes, build
+from regard.seams import using
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") is not None
@@ -78,17 +72,17 @@ def test_the_norm_alone(shape, dtype):
 @pytest.mark.parametrize("shape", SHAPES[1:])
 def test_the_norm_behind_a_sum(shape, dtype, dropout):
     leaves = draw(shape, dtype)
-    debt = torch.zeros(shape[-1], device=DEVICE, requires_grad=True)  # which is in the change
+    late = torch.zeros(shape[-1], device=DEVICE, requires_grad=True)  # which is in the change
     torch.manual_seed(11)
-    joined, normed = norm_op.add_norm(*leaves, 1e-5, dropout, debt)
+    joined, normed = norm_op.add_norm(*leaves, 1e-5, dropout, late)
     torch.manual_seed(11)
     like = torch.zeros_like(joined)
     kept = norm_op.add_norm(like, like + 1, *leaves[2:], 1e-5, dropout)[0] != 0
-    exact = wide([*leaves, debt])
+    exact = wide([*leaves, late])
     whole = exact[0] + (exact[1] + exact[4]) * kept / (1 - dropout)
     expected = F.layer_norm(whole, shape[-1:], *exact[2:4], eps=1e-5)
     pulls = [torch.randn_like(joined) for _ in range(2)]
-    gradients = torch.autograd.grad((joined, normed), [*leaves, debt], pulls)
+    gradients = torch.autograd.grad((joined, normed), [*leaves, late], pulls)
     wanted = torch.autograd.grad((whole, expected), exact, [pull.double() for pull in pulls])
     for one, other in zip((joined, normed, *gradients), (whole, expected, *wanted), strict=True):
         assert away(one, other) < 3 * CLOSE[dtype]
@@ -137,69 +131,45 @@ def test_dropout_is_a_function_of_the_seed():
     assert not other.equal(one)
 
 
-def heads():
-    return Heads(6, 2, Attention(ScaledDot(), Softmax()))
+def side(kind, order, layers=3):
+    part = {"width": 6, "heads": 2, "layers": layers, "feedforward": 11, "norm": order}
+    part |= {"kind": "transformer", "dropout": 0.0}
+    made = build(ModelSettings.model_validate({"encoder": part, "reader": part}), Sizes(7, 7))
+    return (made.encoder if kind == "encoder" else made.decoder).to(DEVICE)
 
 
-def make_block(kind, order):
-    residuals = tuple(Residual(6, order=order) for _ in range(3))
-    if kind == "encoder":
-        return EncoderBlock(heads(), FeedForward(6, 11), residuals[:2]).to(DEVICE)
-    return DecoderBlock(heads(), heads(), FeedForward(6, 11), residuals).to(DEVICE)
-
-
+@pytest.mark.parametrize("layers", [1, 3])
 @pytest.mark.parametrize("order", ["pre", "post"])
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_blocks_say_the_same_with_and_without(monkeypatch, kind, order):
-    block = make_block(kind, order)
+def test_fused_residuals_are_those_of_the_blocks(kind, order, layers):
+    form, one = FusedResiduals(large=0, devices=(DEVICE,)), side(kind, order, layers)
     states = torch.randn(2, 5, 6, device=DEVICE, requires_grad=True)
-    leaves, found = [states, *block.parameters()], []
-    for fused in (False, True):
-        monkeypatch.setattr(norm_op, "takes", lambda *_, fused=fused: fused)
-        rest = () if kind == "encoder" else (Causal(), block.cross.remember(states))
-        result = block(states, *rest)
-        found.append([result, *torch.autograd.grad(result.square().sum(), leaves)])
-    assert_close(*found, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("order", ["pre", "post"])
-@pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_blocks_in_a_row_say_the_same_with_and_without(monkeypatch, kind, order):
-    blocks = [make_block(kind, order) for _ in range(3)]
-    norm = LayerNorm(6).to(DEVICE) if order == "pre" else None
-    states = torch.randn(2, 5, 6, device=DEVICE, requires_grad=True)
-    modules = torch.nn.ModuleList(blocks if norm is None else [*blocks, norm])
-    leaves, found = [states, *modules.parameters()], []
-
-    def read(states):
-        flow = Unclosed(states)
-        for block in blocks:
-            rest = (None,) if kind == "encoder" else (Causal(), block.cross.remember(states))
-            flow = block.follow(flow, *rest)
-        return close_last(flow, norm)
-
-    for fused in (False, True):
-        monkeypatch.setattr(norm_op, "takes", lambda *_, fused=fused: fused)
-        result = read(states)
-        slopes = torch.autograd.grad(result.square().sum(), leaves, allow_unused=True)
-        found.append([result, *(one for one in slopes if one is not None)])
-    assert_close(*found, rtol=1e-4, atol=1e-5)
+    leaves, results = [states, *one.blocks.parameters()], []
+    for forms in ([], [form]):
+        sources = [block.cross.remember(states) for block in one.blocks if kind == "decoder"]
+        mask = Causal() if kind == "decoder" else None
+        assert form.takes(one, states, mask, sources)
+        with using(stack=forms):
+            given = (mask, sources) if kind == "decoder" else (mask,)
+            result = one._read(states, *given)
+        results.append([result, *torch.autograd.grad(result.square().sum(), leaves)])
+    assert_close(*results, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 def test_the_operator_is_what_it_says_to_the_compiler(dropout):
     states, change, weight, bias = draw((3, 67), torch.float32)
     seed = torch.tensor([7], device=DEVICE) if dropout else None
-    debt = torch.randn_like(bias).requires_grad_() if dropout else None
-    torch.library.opcheck(norm_op._norm, (states, change, weight, bias, seed, 1e-5, dropout, debt))
+    late = torch.randn_like(bias).requires_grad_() if dropout else None
+    torch.library.opcheck(norm_op._norm, (states, change, weight, bias, seed, 1e-5, dropout, late))
     torch.library.opcheck(norm_op._norm, (states, None, weight, bias, None, 1e-5, 0.0, None))
 
 
-@pytest.mark.skipif(DEVICE == "cpu", reason="needs a GPU")
-def test_the_layer_takes_the_kernel_where_there_is_something_to_learn():
-    norm = LayerNorm(1031).to(DEVICE)
-    states = torch.randn(4099, 1031, device=DEVICE, dtype=torch.bfloat16)
-    with torch.autocast("cuda", torch.bfloat16):
-        assert norm(states).dtype == torch.bfloat16
-    with torch.no_grad(), torch.autocast("cuda", torch.bfloat16):
-        assert norm(states).dtype == torch.float32
+def test_only_large_sums_with_something_to_learn_are_fused():
+    one, states = side("encoder", "pre"), torch.randn(2, 5, 6, device=DEVICE)
+    form = FusedResiduals(large=60, devices=(DEVICE,))
+    assert form.takes(one, states, None, ())
+    assert not form.takes(one, states[:1], None, ())
+    assert not form.takes(one, states.double(), None, ())
+    with torch.no_grad():
+        assert not form.takes(one, states, None, ())

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from regard.accelerate.triton import segments
+from regard.accelerate.attend import PackedKernel, PackedRows
+from regard.accelerate.loss import ChunkedLoss
 from regard.attention import (
     NORMALISERS,
     Attention,
@@ -22,14 +23,16 @@ from regard.attention import (
     make_normaliser,
     make_score,
 )
-from regard.attention.tiling import TILE, shared_out
+from regard.attention.tiling import TILE, tiled
 from regard.data.batches import BatchSettings
 from regard.data.packing import PackedPlan
 from regard.models import ModelSettings, build
+from regard.seams import using
 from regard.tasks import Translate
 from regard.tasks.batch import joined
 from regard.tasks.loss import summed_loss, summed_loss_of
 from regard.text import Codec, TextSettings
+from tests.accelerate.spied import spied
 
 LENGTHS = st.lists(st.integers(1, 11), min_size=1, max_size=7)
 
@@ -149,25 +152,24 @@ def test_every_row_that_fits_is_in_one_batch_and_every_batch_fits(lengths, epoch
         assert target[batch.rows].sum() <= shape.target
         assert 0 < len(batch.rows) <= shape.rows == batch.packed
         sides = [source[batch.rows], target[batch.rows]]
-        assert len(shared_out(sides, [shape.source, shape.target])[0]) <= batch.shares
+        assert len(tiled(sides, [shape.source, shape.target])[0]) <= batch.tiles
     assert len(plan.epoch(epoch)) == len(batches)
 
 
 @pytest.mark.parametrize("way", ["together", "within", "apart"])
-def test_a_kernel_goes_by_shares_only_where_both_sides_have_the_same(way, monkeypatch):
+def test_a_kernel_goes_by_tiles_only_where_both_sides_have_the_same(way):
     asked, told, keys = sides([3, 2, 5], 1)
     if way == "within":
         told = asked
     elif way == "together":
         packing = Packing.of((np.array([3, 2, 5]), np.array(keys)), (11, sum(keys)))
         asked, told = packing.source, packing.target
-    seen = []
-    monkeypatch.setattr(segments, "takes", lambda *_: True)
-    monkeypatch.setattr(segments, "attend", lambda query, *_: seen.append(way) or query)
+    seen, kernel = [], PackedKernel(devices=("cpu",), widths=(3,), installed=True)
     attention = Attention(make_score("dot", query_width=3, key_width=3), make_normaliser("softmax"))
     query, key = (torch.randn(1, 1, side.positions.shape[1], 3) for side in (asked, told))
-    attention(query, attention.remember(key, key, Packed(asked, told)))
-    assert seen == ([] if way == "apart" else [way])
+    with using(attend=spied([kernel, PackedRows()], seen, idle=True)):
+        attention(query, attention.remember(key, key, Packed(asked, told)))
+    assert seen == ["PackedRows" if way == "apart" else "PackedKernel"]
 
 
 @settings(deadline=None, max_examples=200)
@@ -175,21 +177,21 @@ def test_a_kernel_goes_by_shares_only_where_both_sides_have_the_same(way, monkey
     st.lists(st.tuples(st.integers(0, 150), st.integers(0, 150)), max_size=40),
     st.tuples(st.integers(0, 200), st.integers(0, 200)),
 )
-def test_every_place_is_in_one_share_and_no_sequence_in_two(lengths, empty):
+def test_every_place_is_in_one_tile_and_no_sequence_in_two_groups(lengths, empty):
     sides = np.array(lengths, np.int32).reshape(-1, 2).T
     sizes = (sides.sum(1) + empty).tolist()
-    found = shared_out(list(sides), sizes)
+    found = tiled(list(sides), sizes)
     assert (found[0][:, 2] == found[1][:, 2]).all()
-    is_long = np.max([shares[:, 1] - shares[:, 0] for shares in found], axis=0) > TILE
-    for side, size, shares in zip(sides, sizes, found, strict=True):
+    is_long = np.max([tiles[:, 1] - tiles[:, 0] for tiles in found], axis=0) > TILE
+    for side, size, tiles in zip(sides, sizes, found, strict=True):
         starts = np.concatenate([[0], side.cumsum()])
-        edges = shares[:, :2]
+        edges = tiles[:, :2]
         assert np.isin(edges[edges <= starts[-1]], starts).all()
         inside = (starts > edges[:, :1]) & (starts < edges[:, 1:])
-        assert not inside[is_long].any(), "a share of several tiles is one sequence"
+        assert not inside[is_long].any(), "a group of several tiles is one sequence"
         tiles = [
             range(first + TILE * part, min(end, first + TILE * (part + 1)))
-            for first, end, part in shares.tolist()
+            for first, end, part in tiles.tolist()
         ]
         assert sorted(chain.from_iterable(tiles)) == list(range(size))
 
@@ -205,7 +207,7 @@ def test_text_of_any_length_leaves_few_places_empty():
 @pytest.mark.parametrize("bias", [False, True])
 @settings(deadline=None, max_examples=25)
 @given(st.integers(1, 23), st.sampled_from([0.0, 0.1]))
-def test_a_loss_by_chunks_is_the_loss(monkeypatch_chunks, bias, rows, smoothing):
+def test_a_loss_by_chunks_is_the_loss(bias, rows, smoothing):
     torch.manual_seed(rows)
     output = torch.nn.Linear(5, 67, bias=bias).double()
     states = torch.randn(rows, 5, dtype=torch.float64, requires_grad=True)
@@ -213,17 +215,9 @@ def test_a_loss_by_chunks_is_the_loss(monkeypatch_chunks, bias, rows, smoothing)
     targets[::3] = -100
     expected = summed_loss(output(states), targets, smoothing)
     wanted = torch.autograd.grad(3 * expected, [states, *output.parameters()])
-    found = summed_loss_of(states, output, targets, smoothing)
-    assert_close(found, expected)
-    assert_close(torch.autograd.grad(3 * found, [states, *output.parameters()]), wanted)
-    with torch.no_grad():
-        assert_close(summed_loss_of(states, output, targets, smoothing), expected)
-
-
-@pytest.fixture(scope="module")
-def monkeypatch_chunks():
-    """Chunks so small that a few rows take several."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("regard.tasks.loss.WHOLE", 0)
-        patch.setattr("regard.tasks.loss.CHUNK", 128 * 64)
-        yield
+    with using(loss=[ChunkedLoss(whole=0, chunk=128 * 64)]):  # a few rows take several
+        found = summed_loss_of(states, output, targets, smoothing)
+        assert_close(found, expected)
+        assert_close(torch.autograd.grad(3 * found, [states, *output.parameters()]), wanted)
+        with torch.no_grad():
+            assert_close(summed_loss_of(states, output, targets, smoothing), expected)

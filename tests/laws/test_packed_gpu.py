@@ -11,6 +11,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from regard.accelerate.attend import PackedKernel
+from regard.accelerate.loss import ChunkedLoss
 from regard.accelerate.triton import segments
 from regard.attention import (
     Attention,
@@ -23,6 +25,7 @@ from regard.attention import (
     Segments,
     Softmax,
 )
+from regard.seams import using
 from regard.tasks.loss import summed_loss, summed_loss_of
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -90,7 +93,7 @@ def test_packed_attention(width, dtype, causal, layout):
 
 @pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("causal", [False, True])
-def test_side_by_side_is_apart(monkeypatch, causal, gated):
+def test_side_by_side_is_apart(causal, gated):
     """Gradients of queries, keys and values in one tensor are those of three."""
     torch.manual_seed(3)
     heads = Heads(12, 3, Attention(ScaledDot(), Softmax()), key_width=16).to(DEVICE)
@@ -98,29 +101,27 @@ def test_side_by_side_is_apart(monkeypatch, causal, gated):
     row = Segments.of(torch.tensor([3, 0, 41, 1, 197, 2, 37], device=DEVICE), 293)
     mask = Causal() & Packed(row, row) if causal else Packed(row, row)
     states = torch.randn(1, 293, 12, device=DEVICE, requires_grad=True)
-    monkeypatch.setattr(segments, "takes", lambda *_: True)
-    seen, ways = [], segments.attend_within
-    monkeypatch.setattr(segments, "attend_within", lambda *given: seen.append(1) or ways(*given))
-    asked = heads.query(states), heads.remember(states, mask)
-    found = heads.within(states, mask), heads._answer(*asked)
+    kernel = PackedKernel(devices=(DEVICE,))
+    assert kernel.takes_within(heads, states, mask)
+    with using(attend=[kernel]):
+        apart = heads(states, heads.remember(states, mask))
+    found = heads.merge(kernel.attend_within(heads, states, mask)), apart
     pull = torch.randn_like(found[0])
     leaves = [states, *heads.parameters()]
-    assert seen
     assert_close(*found, rtol=1e-5, atol=1e-6)
     assert_close(*(torch.autograd.grad(one, leaves, pull) for one in found), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in CLOSE if dtype != torch.float16])
 @pytest.mark.parametrize("bias", [False, True])
-def test_loss_by_chunks(monkeypatch, dtype, bias):
-    monkeypatch.setattr("regard.tasks.loss.WHOLE", 0)
-    monkeypatch.setattr("regard.tasks.loss.CHUNK", 1 << 20)
+def test_loss_by_chunks(dtype, bias):
     torch.manual_seed(1)
     output = torch.nn.Linear(67, 9_973, bias=bias, device=DEVICE)
     states = torch.randn(1_009, 67, device=DEVICE, dtype=dtype).requires_grad_()
     targets = torch.randint(0, 9_973, (1_009,), device=DEVICE)
     targets[::5] = -100
-    with torch.autocast(DEVICE, torch.bfloat16, enabled=dtype is torch.bfloat16):
+    half = torch.autocast(DEVICE, torch.bfloat16, enabled=dtype is torch.bfloat16)
+    with half, using(loss=[ChunkedLoss(whole=0, chunk=1 << 20)]):
         found = summed_loss_of(states, output, targets, 0.1)
     wide = torch.nn.Linear(67, 9_973, bias=bias, device=DEVICE, dtype=torch.float64)
     wide.load_state_dict(output.state_dict())
@@ -137,10 +138,9 @@ def test_loss_by_chunks(monkeypatch, dtype, bias):
 @pytest.mark.parametrize("block", [256, 1 << 14], ids=["in pieces", "at once"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("symbols", [1031, 1024], ids=["some columns empty", "all full"])
-def test_a_row_of_logits_turns_into_its_gradient(monkeypatch, block, smoothing, symbols):
+def test_a_row_of_logits_turns_into_its_gradient(block, smoothing, symbols):
     from regard.accelerate.triton import loss_kernels
 
-    monkeypatch.setattr(loss_kernels, "BLOCK", block)
     torch.manual_seed(1)
     targets = torch.tensor([5, -100, symbols - 1, 0], device=DEVICE)
     logits = 5 * torch.randn(4, -(-symbols // 64) * 64, device=DEVICE)
@@ -149,7 +149,7 @@ def test_a_row_of_logits_turns_into_its_gradient(monkeypatch, block, smoothing, 
     wide = logits[:, :symbols].double().requires_grad_()
     expected = summed_loss(wide[[0, 2, 3]], targets[[0, 2, 3]], smoothing)
     (wanted,) = torch.autograd.grad(expected, wide)
-    losses = loss_kernels.turn(logits, targets, symbols, smoothing, -100)
+    losses = loss_kernels.turn(logits, targets, symbols, smoothing, -100, block)
     assert losses[1] == 0
     assert_close(float(losses.sum()), float(expected.detach()), rtol=1e-5, atol=0)
     assert_close(logits[:, :symbols].double(), wanted, rtol=1e-4, atol=1e-6)
@@ -161,5 +161,5 @@ def test_the_operator_is_what_it_says_to_the_compiler(bias):
     joined = torch.randn(1, 53, 96, device=DEVICE, requires_grad=True)
     added = torch.randn(96, device=DEVICE, requires_grad=True) if bias else None
     row = Segments.of(torch.tensor([3, 0, 41, 9], device=DEVICE))
-    layout = row.numbers, row.shares
+    layout = row.numbers, row.tiles
     torch.library.opcheck(segments._within, (joined, added, *layout, 41, 2, True, 0.3))

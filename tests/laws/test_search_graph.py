@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from regard.accelerate import cuda_graph
+from regard.accelerate.cuda_graph import RecordedSearch
 from regard.accelerate.cuda_graph.decoder_weights import packs
 from regard.attention import watch
 from regard.decode import DecodeSettings, beam, greedy, search
@@ -16,6 +16,7 @@ from regard.models import (
     TransformerSettings,
     build,
 )
+from regard.seams import reference, using
 from tests.models.zoo import DECODERS, model_of
 
 BLOCKS = {"width": 12, "heads": 3, "feedforward": 17, "max_length": 97}
@@ -73,31 +74,31 @@ def test_it_finds_what_the_beam_finds(seed, dtype):
         encoded = model.encode(source, lengths)
         same(
             beam(model.decoder, encoded, settings)[0],
-            cuda_graph.search(model.decoder, encoded, settings),
+            RecordedSearch().search(model.decoder, encoded, settings),
         )
 
 
 @pytest.mark.parametrize("seed", range(100, 104))
-def test_it_grows_past_its_first_room_and_leaves_finished_rows_behind(seed, monkeypatch):
-    monkeypatch.setattr(cuda_graph.recorded_search, "POSITIONS", 2)
-    monkeypatch.setattr(cuda_graph.recorded_search, "CROWD", 0)
+def test_it_grows_past_its_first_room_and_leaves_finished_rows_behind(seed):
+    small = RecordedSearch(positions=2, crowd=0)
     model, source, lengths, settings = drawn(seed, longest=40)
     with torch.inference_mode():
         encoded = model.encode(source, lengths)
         same(
             beam(model.decoder, encoded, settings)[0],
-            cuda_graph.search(model.decoder, encoded, settings),
+            small.search(model.decoder, encoded, settings),
         )
 
 
 def test_it_follows_the_weights_as_they_change():
     model, source, lengths, settings = drawn(7)
+    form = RecordedSearch()
     for round_ in range(2):
         with torch.inference_mode():
             encoded = model.encode(source, lengths)
             same(
                 beam(model.decoder, encoded, settings)[0],
-                cuda_graph.search(model.decoder, encoded, settings),
+                form.search(model.decoder, encoded, settings),
             )
         with torch.no_grad():
             for parameter in model.parameters():
@@ -110,7 +111,7 @@ def test_where_numbers_were_not_there_is_no_output():
         model.decoder.output.weight[4] = torch.nan
         encoded = model.encode(source.clamp(max=3), lengths)
         assert (
-            cuda_graph.search(model.decoder, encoded, settings)
+            RecordedSearch().search(model.decoder, encoded, settings)
             == (beam(model.decoder, encoded, settings)[0])
         )
 
@@ -138,6 +139,17 @@ def test_who_looks_gets_the_generic_search():
 def test_on_a_cpu_the_generic_search_runs():
     model, source, lengths, settings = drawn(11)
     encoded = model.encode(source, lengths)
-    assert not cuda_graph.takes(model.decoder, encoded, settings, None)
+    assert not RecordedSearch().takes(model.decoder, encoded, settings, None)
     plain = settings.model_copy(update={"beam": 1, "top_beams": 1})
     assert search(model.decoder, encoded, plain) == greedy(model.decoder, encoded, plain)
+
+
+def test_the_seam_hands_it_what_it_takes():
+    model, source, lengths, settings = drawn(11)
+    form = RecordedSearch(devices=("cpu",))
+    with torch.inference_mode(), using(search=[form]):
+        encoded = model.encode(source, lengths)
+        same(beam(model.decoder, encoded, settings)[0], search(model.decoder, encoded, settings))
+        assert len(form.engines) == 1
+        with reference():
+            search(model.decoder, encoded, settings)

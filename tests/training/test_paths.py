@@ -3,19 +3,20 @@
 import pytest
 import torch
 
-from regard.accelerate import attend as kernels
-from regard.accelerate.attend import banded, blocked, fused, strided
-from regard.attention import explicit
+from regard.accelerate.attend import Banded, Blocked, Fused, PackedRows, StridedLines
 from regard.data.batches import BatchSettings
 from regard.models import ModelSettings, TransformerReaderSettings, TransformerSettings
+from regard.seams import reference, using
+from tests.accelerate.spied import spied
 from tests.training.kit import BLOCKS, Ears, tiny, trained
 
+# Also where little is gained.
 WAYS = {
-    "fused": ({}, fused),
-    "additive": ({"score": "additive"}, blocked),
-    "window": ({"reach": "window", "reach_size": 1}, banded),
-    "strided": ({"reach": "strided", "reach_size": 3}, strided),
-    "packed": ({}, fused),
+    "fused": ({}, [Fused()]),
+    "additive": ({"score": "additive"}, [Blocked(least=0)]),
+    "window": ({"reach": "window", "reach_size": 1}, [Banded(least=1, gain=1), Fused()]),
+    "strided": ({"reach": "strided", "reach_size": 3}, [StridedLines(gain=1), Fused()]),
+    "packed": ({}, [PackedRows(), Fused()]),
 }
 
 
@@ -26,8 +27,8 @@ def losses(folder, settings):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_fast_way_has_the_losses_of_the_formula(way, tmp_path, monkeypatch):
-    choices, kernel = WAYS[way]
+def test_a_fast_way_has_the_losses_of_the_formula(way, tmp_path):
+    choices, forms = WAYS[way]
     parts = BLOCKS | {"dropout": 0.0} | choices
     settings = tiny(tmp_path, "transformer", steps=40, log_every=1, evaluate_every=40)
     settings = settings.model_copy(
@@ -39,23 +40,11 @@ def test_a_fast_way_has_the_losses_of_the_formula(way, tmp_path, monkeypatch):
         }
     )
     taken = []
-    monkeypatch.setattr(banded, "LEAST", 1)
-    for one in (banded, strided):  # also where little is gained
-        monkeypatch.setattr(one, "GAIN", 1 if one is kernel else 1 << 40)
-    monkeypatch.setattr(blocked, "LEAST", 0)
-    name = "parts" if kernel is banded else "attend"
-    work = getattr(kernel, name)
-    monkeypatch.setattr(kernel, name, lambda *given: taken.append(way) or work(*given))
-    found = losses(tmp_path / "fast", settings)
-    assert taken, "else it is no comparison"
-
-    def by_formula(attention, query, memory):
-        return explicit.attend(attention, query, memory, memory.mask)
-
-    monkeypatch.setattr(kernels, "attend", by_formula)
-    taken.clear()
-    expected = losses(tmp_path / "slow", settings)
-    assert not taken
+    with using(attend=spied(forms, taken)):
+        found = losses(tmp_path / "fast", settings)
+    assert type(forms[0]).__name__ in taken, "else it is no comparison"
+    with reference():
+        expected = losses(tmp_path / "slow", settings)
 
     assert found[-5:].mean() < 0.9 * found[:5].mean(), "it learned something"
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)

@@ -3,11 +3,9 @@
 import pytest
 import torch
 
-from regard.accelerate import attend as kernels
-from regard.accelerate.triton import feedforward_op, norm_op, segments
-from regard.attention import explicit
 from regard.data.batches import BatchSettings
 from regard.models import ModelSettings, TransformerReaderSettings, TransformerSettings
+from regard.seams import reference
 from regard.training import train
 from tests.training.kit import Ears, changed, tiny, write_corpus
 
@@ -58,15 +56,10 @@ def test_the_fast_way_learns_as_the_formula_does(tmp_path, monkeypatch):
     assert taken, "else it is no comparison"
     taken.clear()
 
-    def by_formula(attention, query, memory):
-        return explicit.attend(attention, query, memory, memory.mask)
-
-    monkeypatch.setattr(kernels, "attend", by_formula)
-    for module in (segments, norm_op, feedforward_op):
-        monkeypatch.setattr(module, "takes", lambda *_: False)
     settings = changed(settings, **SLOW)
-    slow = curve(tmp_path / "slow", settings)
-    other = curve(tmp_path / "other", settings.model_copy(update={"seed": 5}))
+    with reference():
+        slow = curve(tmp_path / "slow", settings)
+        other = curve(tmp_path / "other", settings.model_copy(update={"seed": 5}))
     assert not taken
 
     assert fast[-1] < 0.8 * fast[0], "it learned something"

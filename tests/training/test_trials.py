@@ -5,6 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from regard.accelerate.attend import Fused
+from regard.attention.formula import AttendForm
+from regard.seams import using
 from regard.tasks import Translate
 from regard.tasks.groups import ALONE
 from regard.training import trials
@@ -99,12 +102,19 @@ def test_the_kernels_agree():
     assert trials.kernels_agree(CPU).state == "right"
 
 
-def test_a_wrong_kernel_is_found(monkeypatch):
-    from regard.accelerate.attend import fused
+class Wrong(AttendForm):
+    """One part in a hundred too much."""
 
-    attend = fused.attend
-    monkeypatch.setattr(fused, "attend", lambda *inputs: attend(*inputs) * 1.01)
-    assert trials.kernels_agree(CPU).state == "wrong"
+    def takes(self, *given):
+        return Fused().takes(*given)
+
+    def attend(self, *given):
+        return Fused().attend(*given) * 1.01
+
+
+def test_a_wrong_form_is_found():
+    with using(attend=[Wrong()]):
+        assert trials.kernels_agree(CPU).state == "wrong"
 
 
 def test_the_same_seed_is_the_same_model():

@@ -1,25 +1,139 @@
-"""What a fast path copies of a model: weights that are multiplied together, laid together.
+"""What the fast forms of a model know: a plain Transformer, and its weights, laid together.
 
-They are copies, so whoever keeps them must see when the side itself is trained on, pruned, watched, hooked
-or rebuilt; and soon, because a GPU waits meanwhile.
+Weights are copied, so a form that keeps them must see when the encoder or decoder itself is trained on,
+pruned, watched, hooked or rebuilt; and soon, because a GPU waits meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, final
+from typing import final
 from weakref import WeakKeyDictionary
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.attention import Dot, Heads, ScaledDot, Softmax
-from regard.layers import FeedForward, LayerNorm, Residual
+from regard.attention import Causal, Dot, Heads, ScaledDot, Softmax
+from regard.layers import DecoderBlock, EncoderBlock, LayerNorm, Residual
+from regard.layers.stack import is_sharded
+from regard.models import TransformerDecoder, TransformerEncoder
+from regard.settings.names import Activation
 
-Side = TypeVar("Side", bound=nn.Module)
 Written = tuple[tuple[int, int, torch.Size], ...]
+
+
+def is_plain(side: nn.Module) -> bool:
+    """Whether this is an encoder or a decoder of plain Transformer blocks: the one place that says so.
+
+    Plain are dot products and softmax over full reach (causal in a decoder), heads whose keys are as wide
+    as their values and that have no positions or biases of their own, norms with gain and shift, linear
+    maps that are nothing else, one source at most. Positions at the input, and the input itself, are not
+    asked about. It is examined once, until one of its modules is another.
+    """
+    modules = _modules(side)
+    known = _examined.get(side)
+    if known is None or known.modules != modules:
+        known = _Examined(modules, _is_plain(side))
+        _examined[side] = known
+    # A gate is a tensor, not a module: it may have come since.
+    return known.plain and all(one.gate is None for one in modules if isinstance(one, Heads))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Examined:
+    """The modules that a side had when it was examined, and whether it was plain."""
+
+    modules: list[nn.Module]
+    plain: bool
+
+
+_examined: WeakKeyDictionary[nn.Module, _Examined] = WeakKeyDictionary()
+
+
+def _is_plain(side: nn.Module) -> bool:
+    match side:
+        case TransformerEncoder():
+            reaches = side.mask is None
+        case TransformerDecoder():
+            reaches = isinstance(side.mask, Causal) and type(side.output) is nn.Linear
+        case _:
+            return False
+    blocks: list[EncoderBlock | DecoderBlock] = list(side.blocks)
+    has_standard_norm = side.norm is None or side.norm.form == "standard"
+    return reaches and has_standard_norm and bool(blocks) and all(map(_is_plain_block, blocks))
+
+
+def _is_plain_block(block: EncoderBlock | DecoderBlock) -> bool:
+    if is_sharded(block) or (isinstance(block, DecoderBlock) and block.several is not None):
+        return False
+    heads = heads_of(block)
+    linears = [block.feedforward.widen, block.feedforward.narrow]
+    for one in heads:
+        linears += [one.query, one.key, one.value, one.output]
+    return (
+        all(map(_is_plain_heads, heads))
+        and all(residual.norm.form == "standard" for residual in residuals_of(block))
+        and all(type(linear) is nn.Linear for linear in linears)
+    )
+
+
+def _is_plain_heads(heads: Heads) -> bool:
+    attention = heads.attention
+    return (
+        isinstance(attention.score, (Dot, ScaledDot))
+        and isinstance(attention.normaliser, Softmax)
+        and attention.bias is None
+        and heads.position is None
+        and heads.key_width == heads.value_width
+    )
+
+
+def heads_of(block: EncoderBlock | DecoderBlock) -> list[Heads]:
+    """Its self-attention and, if it reads a source, its cross-attention."""
+    cross = block.cross if isinstance(block, DecoderBlock) else None
+    return [block.attention] if cross is None else [block.attention, cross]
+
+
+def residuals_of(block: EncoderBlock | DecoderBlock) -> list[Residual]:
+    """One around each sub-layer, in their order."""
+    cross = block.cross_residual if isinstance(block, DecoderBlock) else None
+    between = [] if cross is None else [cross]
+    return [block.attention_residual, *between, block.feedforward_residual]
+
+
+def is_only_read(side: nn.Module) -> bool:
+    """Whether a side evaluates, and nobody watches it or waits at a hook: copies of it are then enough."""
+    if side.training:
+        return False
+    for module in _modules(side):
+        if module._forward_hooks or module._forward_pre_hooks:
+            return False
+        if isinstance(module, Heads) and module.attention.watcher is not None:
+            return False
+    return True
+
+
+def written(side: nn.Module) -> Written:
+    """Where each tensor of a side lies, how often it was written, and its shape."""
+    tensors = [
+        tensor
+        for module in (side, *_modules(side))
+        for tensor in module._parameters.values()
+        if tensor is not None
+    ]
+    return tuple(
+        (one.data_ptr(), 0 if one.is_inference() else one._version, one.shape) for one in tensors
+    )
+
+
+def _modules(side: nn.Module) -> list[nn.Module]:
+    """All but the side itself, which would keep itself alive; several times sooner than `side.modules()`."""
+    modules = [part for part in side._modules.values() if part is not None]
+    for module in modules:
+        modules += [part for part in module._modules.values() if part is not None]
+    return modules
 
 
 @final
@@ -61,80 +175,61 @@ class Norm:
         return cls(weight, bias, norm.eps)
 
 
-def is_plain_block(
-    heads: Sequence[Heads], feedforward: FeedForward, residuals: Sequence[Residual]
-) -> bool:
-    """Dot products and softmax over heads of one width, standard norms, nothing in a Linear's place."""
-    linears = [feedforward.widen, feedforward.narrow]
-    for one in heads:
-        linears += [one.query, one.key, one.value, one.output]
-    return (
-        all(map(is_plain_heads, heads))
-        and all(residual.norm.form == "standard" for residual in residuals)
-        and all(type(linear) is nn.Linear for linear in linears)
-    )
+@final
+@dataclass(frozen=True, eq=False)
+class Attending:
+    """The products around one attention: into queries (within one sequence keys and values too), and out."""
 
+    into: Linear
+    out: Linear
+    heads: int
+    width: int  # of one head
+    scale: float
 
-def is_plain_heads(heads: Heads) -> bool:
-    """Dot products and softmax, keys as wide as values, and no positions of their own."""
-    attention = heads.attention
-    return (
-        isinstance(attention.score, (Dot, ScaledDot))
-        and isinstance(attention.normaliser, Softmax)
-        and attention.bias is None
-        and heads.position is None
-        and heads.key_width == heads.value_width
-    )
+    @classmethod
+    def of(cls, dtype: torch.dtype, heads: Heads, *, within: bool) -> Attending:
+        """The weights of these heads, copied."""
+        score = heads.attention.score
+        assert isinstance(score, (Dot, ScaledDot))
+        parts = (heads.query, heads.key, heads.value) if within else (heads.query,)
+        return cls(
+            into=Linear.of(dtype, *parts),
+            out=Linear.of(dtype, heads.output),
+            heads=heads.num_heads,
+            width=heads.key_width,
+            scale=score.scale(heads.key_width),
+        )
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Examined:
-    """The modules of a side that was found plain, and those that may turn otherwise by themselves."""
+class Block:
+    """The weights of a plain block: `norms`, one a sub-layer, stand before it where `before` says so."""
 
-    modules: list[nn.Module]
-    heads: list[Heads]
+    norms: tuple[Norm, ...]
+    before: tuple[bool, ...]
+    within: Attending
+    cross: Attending | None
+    widen: Linear
+    narrow: Linear
+    activation: Activation
 
-
-_examined: WeakKeyDictionary[nn.Module, _Examined] = WeakKeyDictionary()
-
-
-def is_plain(side: Side, examine: Callable[[Side], bool]) -> bool:
-    """Whether a side evaluates, unwatched, ungated and without hooks, and is such as `examine` asks for.
-
-    Examined once is enough, until one of its modules is another.
-    """
-    if side.training:
-        return False
-    modules = _modules(side)
-    found = _examined.get(side)
-    if found is None or found.modules != modules:
-        if not examine(side):
-            return False
-        found = _Examined(modules, [one for one in modules if isinstance(one, Heads)])
-        _examined[side] = found
-    hooked = any(one._forward_hooks or one._forward_pre_hooks for one in modules)
-    return not hooked and all(
-        one.gate is None and one.attention.watcher is None for one in found.heads
-    )
-
-
-def written(side: nn.Module) -> Written:
-    """Where each tensor of a side lies, how often it was written, and its shape."""
-    tensors = [
-        tensor
-        for module in (side, *_modules(side))
-        for tensor in module._parameters.values()
-        if tensor is not None
-    ]
-    return tuple(
-        (one.data_ptr(), 0 if one.is_inference() else one._version, one.shape) for one in tensors
-    )
-
-
-def _modules(side: nn.Module) -> list[nn.Module]:
-    """All but the side itself, which would keep itself alive; several times sooner than `side.modules()`."""
-    found = [part for part in side._modules.values() if part is not None]
-    for module in found:
-        found += [part for part in module._modules.values() if part is not None]
-    return found
+    @classmethod
+    def of(
+        cls,
+        dtype: torch.dtype,
+        block: EncoderBlock | DecoderBlock,
+        norm_dtype: torch.dtype | None = None,
+    ) -> Block:
+        """The weights of a plain block, copied into this precision."""
+        residuals = residuals_of(block)
+        cross = block.cross if isinstance(block, DecoderBlock) else None
+        return cls(
+            norms=tuple(Norm.of(norm_dtype or dtype, residual.norm) for residual in residuals),
+            before=tuple(residual.order == "pre" for residual in residuals),
+            within=Attending.of(dtype, block.attention, within=True),
+            cross=None if cross is None else Attending.of(dtype, cross, within=False),
+            widen=Linear.of(dtype, block.feedforward.widen),
+            narrow=Linear.of(dtype, block.feedforward.narrow),
+            activation=block.feedforward.activation,
+        )

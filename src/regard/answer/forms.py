@@ -20,6 +20,7 @@ from regard.models import Model
 from regard.run import weights
 from regard.run.folder import Run
 from regard.run.load import outline
+from regard.seams import is_reference
 
 Choice = Literal["stored", "float32", "int8"]
 
@@ -70,7 +71,9 @@ class Forms:
         return torch.device("cpu") if model is None else next(model.parameters()).device
 
     def answering(self) -> Model:
-        """The lean form, where there is one and it is still the same model."""
+        """The CPU form, where there is one and it is still the same model; the model itself, by reference."""
+        if is_reference():
+            return self.plain
         if self._plain is not None and _stamp(self._plain) != self._stamp:
             return self._plain
         if not self._tried:

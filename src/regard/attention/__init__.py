@@ -11,7 +11,7 @@ from regard.attention.choose import (
     make_score,
 )
 from regard.attention.functional import align, attend
-from regard.attention.heads import Heads, mapped, remember_all
+from regard.attention.heads import Heads, remember_all
 from regard.attention.mask import Both, Causal, Given, GlobalWindow, Mask, Padding, Strided, Window
 from regard.attention.memory import Memory
 from regard.attention.normalise import (
@@ -89,7 +89,6 @@ __all__ = [
     "attend",
     "make_normaliser",
     "make_score",
-    "mapped",
     "remember_all",
     "sinusoid",
     "watch",

@@ -12,8 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.accelerate import attend as kernels
-from regard.attention import shield
+from regard.attention import formula, shield
 from regard.attention.choose import as_normaliser, as_score
 from regard.attention.mask import Mask, as_mask
 from regard.attention.memory import Memory, without_void
@@ -33,8 +32,8 @@ Watcher = Callable[["Aligned"], Tensor | None]
 class Attention(nn.Module):
     """A score and a normaliser, by name or as they are; where queries and keys come from is the caller's.
 
-    Unwatched, the fastest kernel that is equal to the formula runs. `watch` sets `watcher`, which sees every
-    alignment, and may return other weights to use instead.
+    The context is worked out by the formula or by a faster form that is equal to it (`formula.py`). `watch`
+    sets `watcher`, which sees every alignment, and may return other weights to use instead.
     """
 
     def __init__(
@@ -53,6 +52,11 @@ class Attention(nn.Module):
         self.dropout = dropout
         self.site = site
         self.watcher: Watcher | None = None
+
+    @property
+    def is_dropping(self) -> bool:
+        """Whether weights are dropped now, by chance."""
+        return self.training and self.dropout > 0
 
     def remember(
         self,
@@ -109,7 +113,7 @@ class Attention(nn.Module):
     def forward(self, query: Query, memory: Memory) -> Context:
         """The context: what each query read."""
         if self.watcher is None:
-            return kernels.attend(self, query, self._seen(memory))
+            return formula.attend(self, query, self._seen(memory))
         aligned = self.align(query, memory)
         edited = self.watcher(aligned)
         if edited is not None:
@@ -117,7 +121,7 @@ class Attention(nn.Module):
         if self.normaliser.is_random:
             weights = F.dropout(aligned.weights, self.dropout, self.training)
             return shield.read(weights, aligned.memory.value, aligned.allowed)
-        return kernels.attend(self, query, aligned.memory)
+        return formula.attend(self, query, aligned.memory)
 
 
 @final
@@ -148,10 +152,10 @@ class Aligned:
     def scores(self) -> Float[Tensor, "batch heads query key"]:
         """How well each query matches each key; -inf where it may not look."""
         if self.allowed is None:
-            return kernels.scores(self.attention, self.query, self.memory)
+            return formula.scores(self.attention, self.query, self.memory)
         key = self.memory.key
         scores = shield.by_columns(
-            lambda key: kernels.scores(self.attention, self.query, replace(self.memory, key=key)),
+            lambda key: formula.scores(self.attention, self.query, replace(self.memory, key=key)),
             key,
         )
         return scores.masked_fill(~self.allowed, -torch.inf)

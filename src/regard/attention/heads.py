@@ -10,7 +10,6 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.accelerate.attend import packed
 from regard.attention.attention import Attention
 from regard.attention.choose import as_score
 from regard.attention.mask import Mask
@@ -68,20 +67,17 @@ class Heads(nn.Module):
         """What there is to attend to in these states."""
         return self._remembered(self.key(source), self.value(source), mask)
 
-    def within(
-        self, states: States, mask: Mask | Tensor | None = None, *, late: bool = False
-    ) -> States:
+    def within(self, states: States, mask: Mask | Tensor | None = None) -> States:
         """What each state reads from all of them: queries, keys and values by one product."""
+        return self.merge(self.context_within(states, mask))
+
+    def context_within(
+        self, states: States, mask: Mask | Tensor | None = None
+    ) -> Float[Tensor, "batch heads length value_width"]:
+        """The same before heads are gated and merged."""
         projections = self.query, self.key, self.value
-        weight, bias = _joined(projections)
-        if isinstance(mask, Mask) and self.position is None and self.key_width == self.value_width:
-            context = packed.attend_within(
-                self.attention, states, weight, bias, self.num_heads, mask
-            )
-            if context is not None:
-                return self._merged(context, late)
-        asked, key, value = _parts(F.linear(states, weight, bias), projections)
-        return self._answer(asked, self._remembered(key, value, mask), late)
+        query, key, value = _parts(F.linear(states, *joined(projections)), projections)
+        return self._context(query, self._remembered(key, value, mask))
 
     def room(self, like: Tensor, batch: int, capacity: int, mask: Mask | None = None) -> Memory:
         """An empty cache for positions to come."""
@@ -101,8 +97,6 @@ class Heads(nn.Module):
         query: States,
         memory: Memory | Source | None = None,
         mask: Mask | Tensor | None = None,
-        *,
-        late: bool = False,
     ) -> States:
         """What each state reads: from a memory, from other states, or, alone, from all of themselves."""
         if query.dim() != 3 or query.shape[-1] != self.query.in_features:
@@ -112,7 +106,7 @@ class Heads(nn.Module):
                 remedy=f"give (batch, length, {self.query.in_features}); for one text, states[None]",
             )
         if memory is None:
-            return self.within(query, mask, late=late)
+            return self.within(query, mask)
         if not isinstance(memory, Memory):
             memory = self.remember(memory, mask)
         elif mask is not None:
@@ -121,16 +115,29 @@ class Heads(nn.Module):
                 where="mask",
                 remedy="give the mask where it is made: heads.remember(states, mask)",
             )
-        return self._answer(self.query(query), memory, late)
+        return self.merge(self.context(query, memory))
 
-    def _answer(self, asked: Tensor, memory: Memory, late: bool = False) -> States:
-        asked = self._placed(self._split(asked, self.key_width), memory.first, turned=True)
-        return self._merged(self.attention(asked, memory), late)
+    def context(
+        self, query: States, memory: Memory
+    ) -> Float[Tensor, "batch heads length value_width"]:
+        """The same before heads are gated and merged."""
+        return self._context(self.query(query), memory)
 
-    def _merged(self, context: Tensor, late: bool) -> States:
+    def merge(self, context: Float[Tensor, "batch heads length value_width"]) -> States:
+        """Concat(gate_1 head_1 .. gate_h head_h) W^O."""
+        return self.output(self.side_by_side(context))
+
+    def side_by_side(
+        self, context: Float[Tensor, "batch heads length value_width"]
+    ) -> Float[Tensor, "batch length heads_x_width"]:
+        """Concat(gate_1 head_1 .. gate_h head_h)."""
         if self.gate is not None:
             context = context * self.gate.view(-1, 1, 1)
-        return mapped(self.output, context.transpose(1, 2).flatten(2), late=late)
+        return context.transpose(1, 2).flatten(2)
+
+    def _context(self, query: Tensor, memory: Memory) -> Tensor:
+        query = self._placed(self._split(query, self.key_width), memory.first, turned=True)
+        return self.attention(query, memory)
 
     def keep(self, heads: list[int]) -> None:
         """Remove every head but these for real, by slicing the projections."""
@@ -186,11 +193,11 @@ def remember_all(
 ) -> tuple[Memory, ...]:
     """What each of several finds in the same states: all their keys and values by one product."""
     projections = [projection for heads in several for projection in (heads.key, heads.value)]
-    found = iter(_parts(F.linear(source, *_joined(projections)), projections))
+    found = iter(_parts(F.linear(source, *joined(projections)), projections))
     return tuple(heads._remembered(next(found), next(found), mask) for heads in several)
 
 
-def _joined(projections: Sequence[nn.Linear]) -> tuple[Tensor, Tensor | None]:
+def joined(projections: Sequence[nn.Linear]) -> tuple[Tensor, Tensor | None]:
     """Weight and bias of all of these maps, which lie under one another as one."""
     weights: list[Tensor] = [projection.weight for projection in projections]
     biases: list[Tensor] = [
@@ -199,15 +206,8 @@ def _joined(projections: Sequence[nn.Linear]) -> tuple[Tensor, Tensor | None]:
     return torch.cat(weights), torch.cat(biases) if biases else None
 
 
-def mapped(layer: nn.Linear, states: Tensor, *, late: bool) -> Tensor:
-    """The layer's answer; if `late`, its bias gets its gradient later, from whoever adds the answer up."""
-    if not late or layer.bias is None:
-        return layer(states)
-    return F.linear(states, layer.weight, layer.bias.detach())
-
-
 def _parts(joined: Tensor, projections: Sequence[nn.Linear]) -> tuple[Tensor, ...]:
-    """What each of the maps found."""
+    """What each of the maps gives."""
     return joined.split([projection.out_features for projection in projections], -1)
 
 

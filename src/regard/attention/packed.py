@@ -16,16 +16,16 @@ from jaxtyping import Int
 from torch import Tensor
 
 from regard.attention.mask import Mask
-from regard.attention.tiling import Lengths, Shares, shared_out
+from regard.attention.tiling import Lengths, Tiles, tiled
 
 
 @final
 @dataclass(frozen=True)
 class Room:
-    """How many sequences and shares there may be: part of a shape, where their number is not."""
+    """How many sequences and tiles there may be: part of a shape, where their number is not."""
 
     sequences: int
-    shares: int
+    tiles: int
 
 
 @final
@@ -33,16 +33,16 @@ class Room:
 class Segments:
     """Sequence s fills places starts[s] to starts[s + 1]; what follows the last one is empty.
 
-    `positions` counts each place from the beginning of its sequence, and `numbers` says which that is, or -1
-    for none; no sequence is longer than `longest`. `shares` is work `shared_out`, `paired` if for both sides
-    of a `Packing`. Unused entries of `starts` repeat the last, and unused shares are empty, so that how many
-    there are is no part of the shape.
+    `positions` counts each place from the beginning of its sequence, and `numbers` says which that is, or
+    -1 for none; no sequence is longer than `longest`. `tiles` (`tiling.py`) is how a GPU divides the work,
+    `paired` if for both sides of a `Packing`. Unused entries of `starts` repeat the last, and unused tiles
+    are empty, so that how many there are is no part of the shape.
     """
 
     starts: Int[Tensor, " edges"]
     positions: Int[Tensor, "1 length"]
     numbers: Int[Tensor, " length"]
-    shares: Int[Tensor, "shares three"]
+    tiles: Int[Tensor, "tiles three"]
     longest: int
     paired: bool
 
@@ -51,14 +51,14 @@ class Segments:
         """Sequences of these lengths in a row of `size` places."""
         known = lengths.numpy(force=True)
         places = int(known.sum()) if size is None else size
-        (shares,) = shared_out([known], [places])
+        (tiles,) = tiled([known], [places])
         longest = int(known.max()) if len(known) else 0
-        room = Room(len(known), len(shares))
-        return cls.laid_out(known, places, shares, room, longest, paired=False).to(lengths.device)
+        room = Room(len(known), len(tiles))
+        return cls.laid_out(known, places, tiles, room, longest, paired=False).to(lengths.device)
 
     @classmethod
     def laid_out(
-        cls, lengths: Lengths, size: int, shares: Shares, room: Room, longest: int, *, paired: bool
+        cls, lengths: Lengths, size: int, tiles: Tiles, room: Room, longest: int, *, paired: bool
     ) -> Segments:
         """The same, with room for more."""
         starts = np.zeros(room.sequences + 1, np.int32)
@@ -68,8 +68,8 @@ class Segments:
         positions, numbers = np.zeros((1, size), np.int64), np.full(size, -1, np.int32)
         positions[0, :end] = np.arange(end) - np.repeat(starts[: len(lengths)], lengths)
         numbers[:end] = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-        programs = np.zeros((room.shares, 3), np.int32)
-        programs[: len(shares)] = shares
+        programs = np.zeros((room.tiles, 3), np.int32)
+        programs[: len(tiles)] = tiles
         of = torch.from_numpy
         return cls(of(starts), of(positions), of(numbers), of(programs), longest, paired)
 
@@ -81,7 +81,7 @@ class Segments:
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """All of them: what a recording needs in place."""
-        return self.starts, self.positions, self.numbers, self.shares
+        return self.starts, self.positions, self.numbers, self.tiles
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> Segments:
         """The same on another device."""
@@ -92,14 +92,14 @@ class Segments:
         return self._each(lambda tensor: tensor.pin_memory())
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> Segments:
-        starts, positions, numbers, shares = map(change, self.tensors)
-        return Segments(starts, positions, numbers, shares, self.longest, self.paired)
+        starts, positions, numbers, tiles = map(change, self.tensors)
+        return Segments(starts, positions, numbers, tiles, self.longest, self.paired)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """Where the sequences of both sides lie: target s belongs to source s, in the same share of the work."""
+    """Where the sequences of both sides lie: target s belongs to source s, in the same tile."""
 
     source: Segments
     target: Segments
@@ -113,12 +113,12 @@ class Packing:
         longest: int | None = None,
     ) -> Packing:
         """Sequences of these lengths, side by side, in rows of these sizes."""
-        shares = shared_out(lengths, sizes)
-        room = room or Room(len(lengths[0]), len(shares[0]))
+        tiles = tiled(lengths, sizes)
+        room = room or Room(len(lengths[0]), len(tiles[0]))
         longest = longest or max(int(side.max(initial=0)) for side in lengths)
         source, target = (
             Segments.laid_out(*side, room, longest, paired=True)
-            for side in zip(lengths, sizes, shares, strict=True)
+            for side in zip(lengths, sizes, tiles, strict=True)
         )
         return cls(source, target)
 
@@ -143,8 +143,8 @@ class Packed(Mask):
     keys: Segments
 
     @property
-    def is_shared_out(self) -> bool:
-        """Whether the work on both sides was shared out together, so that a kernel may go by it."""
+    def is_tiled_together(self) -> bool:
+        """Whether both sides were tiled together, so that a kernel may go by it."""
         return self.is_within or (self.queries.paired and self.keys.paired)
 
     @property

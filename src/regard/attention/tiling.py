@@ -1,7 +1,7 @@
-"""How the work on a packed row is shared out among the programs of a GPU.
+"""How a packed row is tiled for the programs of a GPU.
 
 A matrix unit takes a tile of 64 places whether or not they are there. So short sequences that lie next to one
-another share one, and a long one is several. What lies behind the last sequence is shared out as well: it
+another share a tile, and a long one has several. What lies behind the last sequence has tiles as well: it
 must be written, if only with zeros.
 """
 
@@ -15,14 +15,14 @@ from jaxtyping import Int, Integer
 TILE = 64
 
 Lengths = Integer[np.ndarray, " sequences"]
-Shares = Int[np.ndarray, "shares three"]
+Tiles = Int[np.ndarray, "tiles three"]
 
 
-def shared_out(lengths: Sequence[Lengths], sizes: Sequence[int]) -> list[Shares]:
-    """For each side: where every share begins, where it ends, and which of its tiles a program works on.
+def tiled(lengths: Sequence[Lengths], sizes: Sequence[int]) -> list[Tiles]:
+    """For each side, one line a program: where its group of sequences begins and ends, and its tile of that.
 
-    Sides (queries and keys) have the same shares, none of which divides a sequence. The longest come first:
-    what begins early is not waited for in the end.
+    Both sides (queries and keys) have the same groups, none of which divides a sequence. The longest come
+    first: nobody then waits for them in the end.
     """
     edges = _edges(lengths, sizes)
     ends = [np.searchsorted(edge, edge[:-1] + TILE, side="right") - 1 for edge in edges]
@@ -47,10 +47,10 @@ def _edges(lengths: Sequence[Lengths], sizes: Sequence[int]) -> list[Int[np.ndar
     ]
 
 
-def _firsts(after: Int[np.ndarray, " sequences"]) -> Int[np.ndarray, " shares"]:
-    """The first sequence of each share, when a share that begins with s ends before after[s]."""
-    steps, found, at = after.tolist(), [], 0
-    while at < len(steps):
-        found.append(at)
-        at = steps[at]
-    return np.array(found, np.int64)
+def _firsts(after: Int[np.ndarray, " sequences"]) -> Int[np.ndarray, " groups"]:
+    """The first sequence of each group, when a group that begins with s ends before after[s]."""
+    ends, firsts, at = after.tolist(), [], 0
+    while at < len(ends):
+        firsts.append(at)
+        at = ends[at]
+    return np.array(firsts, np.int64)

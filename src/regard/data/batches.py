@@ -90,14 +90,14 @@ class Shape:
 class BatchRows:
     """Some rows of one padded shape. No rows at all is a rank's turn to wait for the others.
 
-    Packed rows share the two lengths, which have room for `packed` rows and `shares` of the work on them.
+    Packed rows share the two lengths, which have room for `packed` rows and `tiles` of the work on them.
     """
 
     rows: Int[np.ndarray, " rows"]
     source_length: int
     target_length: int
     packed: int = 0
-    shares: int = 0
+    tiles: int = 0
 
     @property
     def tokens(self) -> int:

@@ -11,12 +11,12 @@ from typing import final
 import numpy as np
 from jaxtyping import Int
 
-from regard.attention.tiling import TILE, shared_out
+from regard.attention.tiling import TILE, tiled
 from regard.data.batches import BatchRows, BatchSettings, Plan, Shape, none_left
 
 CHUNK = 1 << 20
 ROOM = 1.25  # times as many rows as a batch has on average
-SLACK = 1.03, 8  # times as many shares of the work, and so many more
+SLACK = 1.03, 8  # times as many tiles of the work, and so many more
 SAMPLE = 8192  # rows
 
 
@@ -41,7 +41,7 @@ class PackedPlan(Plan):
         most = settings.sentences or -(-round(ROOM * usual) // TILE) * TILE
         source_size, target_size = (self._size(side, max(places)) for side in places)
         self.shapes = (Shape(source_size, target_size, most),)
-        self._shares = self._room_for_shares(max(places) / self._kept)
+        self._tiles = self._room_for_tiles(max(places) / self._kept)
 
     @property
     def skipped(self) -> int:
@@ -73,7 +73,7 @@ class PackedPlan(Plan):
                 before = int(places[start - 1]) if start else 0
                 ends.append(int(np.searchsorted(places, before + size, side="right")))
             some = self._within(rows[start : min(*ends, len(rows))])
-            found.append(BatchRows(some, shape.source, shape.target, shape.rows, self._shares))
+            found.append(BatchRows(some, shape.source, shape.target, shape.rows, self._tiles))
             start += len(some)
         return found
 
@@ -82,16 +82,16 @@ class PackedPlan(Plan):
         return len(self.batches(window, epoch))
 
     def _within(self, rows: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " fewer"]:
-        """As many of the first as there is room for in shares of the work: nearly always all."""
+        """As many of the first as there is room for in tiles of the work: nearly always all."""
         (shape,) = self.shapes
-        while (wanted := self._count(rows, shape.source, shape.target)) > self._shares:
-            rows = rows[: len(rows) - max(1, len(rows) * (wanted - self._shares) // wanted)]
+        while (wanted := self._count(rows, shape.source, shape.target)) > self._tiles:
+            rows = rows[: len(rows) - max(1, len(rows) * (wanted - self._tiles) // wanted)]
         return rows
 
     def _count(self, rows: Int[np.ndarray, " rows"], source: int, target: int) -> int:
-        return len(shared_out([self._source[rows], self._target[rows]], [source, target])[0])
+        return len(tiled([self._source[rows], self._target[rows]], [source, target])[0])
 
-    def _room_for_shares(self, places_a_row: float) -> int:
+    def _room_for_tiles(self, places_a_row: float) -> int:
         """A little more than the batches of a sample need, and what one with a single row needs."""
         rows = self.shuffled(0, 0)[:SAMPLE]
         rows = rows[self._fits(rows)]

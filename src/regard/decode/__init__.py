@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from regard.accelerate import cuda_graph
 from regard.decode.beam import beam
 from regard.decode.hypothesis import BeamTree, Expansion, Hypothesis
 from regard.decode.prefix import Prefix
 from regard.decode.sample import greedy, sample
 from regard.models import Decoder, Encoded, select
+from regard.seams import Seam
 from regard.settings.decode import DecodeSettings
 
 __all__ = [
@@ -26,6 +27,29 @@ __all__ = [
     "sample",
     "search",
 ]
+
+
+class SearchForm(ABC):
+    """Searches otherwise than step by step through `Decoder.step`."""
+
+    @abstractmethod
+    def takes(
+        self,
+        decoder: Decoder[Any],
+        encoded: Encoded,
+        settings: DecodeSettings,
+        prefix: Prefix | None,
+    ) -> bool:
+        """Whether this search is known here, and had better be done here."""
+
+    @abstractmethod
+    def search(
+        self, decoder: Decoder[Any], encoded: Encoded, settings: DecodeSettings
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses that `greedy` or `beam` would give."""
+
+
+SEARCH: Seam[SearchForm] = Seam("search", "cuda_graph")
 
 
 def search(
@@ -67,8 +91,9 @@ def _search(
 ) -> list[list[Hypothesis]]:
     if settings.sample:
         return sample(decoder, encoded, settings, prefix, streams)
-    if cuda_graph.takes(decoder, encoded, settings, prefix):
-        return cuda_graph.search(decoder, encoded, settings)
+    for form in SEARCH.forms():
+        if form.takes(decoder, encoded, settings, prefix):
+            return form.search(decoder, encoded, settings)
     if settings.beam == 1:
         return greedy(decoder, encoded, settings, prefix)
     return beam(decoder, encoded, settings, prefix)[0]

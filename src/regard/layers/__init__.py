@@ -4,7 +4,7 @@ from regard.layers.block import DecoderBlock, EncoderBlock
 from regard.layers.embedding import Embedding, Frames, narrowed
 from regard.layers.feedforward import FeedForward
 from regard.layers.front_end import Embedded, FrontEnd, Patches, Source
-from regard.layers.norm import LayerNorm, Residual, Unclosed, close_last
+from regard.layers.norm import LayerNorm, Residual
 from regard.layers.recurrent import Cell, Elman, Gru, Lstm, Recurrent, make_cell
 from regard.layers.several import Memories, SeveralHeads
 from regard.layers.stack import Stack
@@ -34,8 +34,6 @@ __all__ = [
     "SeveralHeads",
     "Source",
     "Stack",
-    "Unclosed",
-    "close_last",
     "make_cell",
     "narrowed",
 ]

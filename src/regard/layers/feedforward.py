@@ -8,8 +8,6 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.accelerate.triton import feedforward_op
-from regard.attention import mapped
 from regard.settings.names import Activation
 
 States = Float[Tensor, "... width"]
@@ -33,7 +31,7 @@ def activate(states: Tensor, name: Activation) -> Tensor:
 
 @final
 class FeedForward(nn.Module):
-    """Widen, bend, narrow."""
+    """Widen, activate, narrow."""
 
     def __init__(
         self,
@@ -54,10 +52,7 @@ class FeedForward(nn.Module):
             if bias:
                 nn.init.zeros_(projection.bias)
 
-    def forward(self, states: States, *, late: bool = False) -> States:
-        """Each position on its own; `late` as in `mapped`."""
-        whole = self.activation == "relu" and not (self.training and self.dropout.p)
-        if whole and feedforward_op.takes(states, self.widen):
-            return feedforward_op.feedforward(states, self.widen, self.narrow, late=late)
+    def forward(self, states: States) -> States:
+        """Each position on its own."""
         inner = activate(self.widen(states), self.activation)
-        return mapped(self.narrow, self.dropout(inner), late=late)
+        return self.narrow(self.dropout(inner))

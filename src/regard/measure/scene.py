@@ -130,7 +130,7 @@ class Scene:
             rows = [self._row(draw, sides[:, row]) for row in piece.rows]
             shape = piece.source_length, piece.target_length
             if piece.packed:
-                room = Room(piece.packed, piece.shares)
+                room = Room(piece.packed, piece.tiles)
                 batch = self.task.pack(joined(rows), shape, room, settings.max_length)
             else:
                 batch = self.task.collate(rows, *shape)

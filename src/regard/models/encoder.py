@@ -11,7 +11,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.accelerate.stack import straight
 from regard.attention import Mask, Packed, Padding, Segments
 from regard.errors import UsageError, kind_of
 from regard.layers import (
@@ -23,11 +22,9 @@ from regard.layers import (
     Recurrent,
     Source,
     Stack,
-    Unclosed,
-    close_last,
     narrowed,
 )
-from regard.layers.stack import is_sharded
+from regard.layers.stack import stack_form
 
 
 @final
@@ -135,8 +132,7 @@ class TransformerEncoder(Encoder):
         """One state a word; `mask` bounds how far each may look."""
         embedded = self.embed(source, padding)
         states, padding = narrowed(embedded.states), embedded.padding
-        read = straight.read if straight.takes(self, states) else TransformerEncoder._read
-        return Encoded(read(self, states, padding), padding, rows=embedded.rows)
+        return Encoded(self._read(states, padding), padding, rows=embedded.rows)
 
     def forward_packed(self, source: Int[Tensor, "1 places"], segments: Segments) -> Encoded:
         """Many sources in one row, each for itself."""
@@ -146,11 +142,12 @@ class TransformerEncoder(Encoder):
 
     def _read(self, states: Tensor, real: Mask | None) -> Tensor:
         mask = real if self.mask is None else self.mask & real
-        flow = Unclosed(states)
+        form = stack_form(self, states, mask)
+        if form is not None:
+            return form.run(self, states, mask, ())
         for block in self.blocks:
-            whole = not is_sharded(block)
-            flow = block.follow(flow, mask) if whole else Unclosed(block(flow.states, mask))
-        return close_last(flow, self.norm)
+            states = block(states, mask)
+        return states if self.norm is None else self.norm(states)
 
 
 SOURCE = "source"  # the name of a source that needs none

@@ -16,11 +16,9 @@ from regard.layers import (
     LayerNorm,
     Memories,
     Stack,
-    Unclosed,
-    close_last,
     narrowed,
 )
-from regard.layers.stack import is_sharded
+from regard.layers.stack import is_sharded, stack_form
 from regard.models.decoder import Inputs, TokenDecoder
 from regard.models.encoder import Encoded
 
@@ -94,13 +92,13 @@ class TransformerDecoder(TokenDecoder[TransformerState]):
     def _read(
         self, states: Tensor, mask: Mask, sources: Sequence[Memory | Memories | None]
     ) -> Tensor:
-        flow = Unclosed(narrowed(states))
+        states = narrowed(states)
+        form = stack_form(self, states, mask, sources)
+        if form is not None:
+            return form.run(self, states, mask, sources)
         for block, source in zip(self.blocks, sources, strict=True):
-            if is_sharded(block):
-                flow = Unclosed(block(flow.states, mask, source))
-            else:
-                flow = block.follow(flow, mask, source)
-        return close_last(flow, self.norm)
+            states = block(states, mask, source)
+        return states if self.norm is None else self.norm(states)
 
     def _sources(self, encoded: Encoded, mask: Mask | None) -> tuple[Memory | Memories | None, ...]:
         """What each layer sees of the source; where blocks are spread over machines, block by block."""

@@ -1,25 +1,42 @@
-"""What being wrong costs: -log p of each target, with some of the mass spread over all symbols.
-
-Over a large vocabulary the logits of a batch are by far its largest tensor. They are never formed as a whole:
-chunk by chunk they become a loss and, in the same place, the gradient, which is then multiplied out at once.
-"""
+"""What being wrong costs: -log p of each target, with some of the mass spread over all symbols."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from typing import Any
+from abc import ABC, abstractmethod
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.seams import Seam
 from regard.tasks.batch import IGNORE
 
-WHOLE = 1 << 24  # logits up to this many are formed at once
-CHUNK = 1 << 30  # bytes of logits at a time, at most
-SHARE = 32  # of a device's memory: no more than one in so many
-ALIGNED = 64  # columns: matrix products like whole tiles
+
+class LossForm(ABC):
+    """Works out a loss over a vocabulary otherwise than from logits that are all there at once."""
+
+    @abstractmethod
+    def takes(
+        self,
+        states: Float[Tensor, "*rows width"],
+        output: nn.Linear,
+        targets: Int[Tensor, "*rows"],
+    ) -> bool:
+        """Whether this case is known here, and had better be worked out here."""
+
+    @abstractmethod
+    def loss(
+        self,
+        states: Float[Tensor, "*rows width"],
+        output: nn.Linear,
+        targets: Int[Tensor, "*rows"],
+        smoothing: float,
+    ) -> Float[Tensor, ""]:
+        """What `summed_loss` gives for the logits of these states."""
+
+
+LOSS: Seam[LossForm] = Seam("loss", "loss")
 
 
 def summed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Float[Tensor, ""]:
@@ -53,126 +70,11 @@ def summed_loss_of(
     smoothing: float,
 ) -> Float[Tensor, ""]:
     """The same from the states before the output layer."""
-    weight: Tensor = output.weight
-    if targets.numel() * len(weight) <= WHOLE:
-        return summed_loss(output(states), targets, smoothing)
-    kind = states.device.type
-    if torch.is_autocast_enabled(kind):
-        states = states.to(torch.get_autocast_dtype(kind))
-    loss, *_ = _by_chunks(
-        states.flatten(0, -2),
-        weight,
-        output.bias,
-        targets.flatten(),
-        smoothing,
-        torch.is_grad_enabled(),
-    )
-    return loss
-
-
-@torch.library.custom_op(
-    "regard::vocabulary_loss",
-    mutates_args=(),
-    schema="(Tensor states, Tensor weight, Tensor? bias, Tensor targets, float smoothing, bool learning) "
-    "-> (Tensor, Tensor, Tensor, Tensor)",
-)
-def _by_chunks(
-    states: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    targets: Tensor,
-    smoothing: float,
-    learning: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The loss, and its gradient by states, weight and bias (empty unless `learning`)."""
-    symbols = len(weight)
-    columns = -(-symbols // ALIGNED) * ALIGNED
-    table = F.pad(weight.to(states.dtype), (0, 0, 0, columns - symbols))
-    shift = None if bias is None else F.pad(bias.to(states.dtype), (0, columns - symbols))
-    by_states, by_weight, by_bias = _by_chunks_shapes(
-        states, weight, bias, targets, smoothing, learning
-    )[1:]
-    loss = torch.zeros((), device=states.device, dtype=_wide(states))
-    by_table = table
-    by_shift = torch.zeros(
-        columns if bias is not None and learning else 0, device=loss.device, dtype=loss.dtype
-    )
-    rows = max(ALIGNED, _room(loss) // (columns * states.element_size()) // ALIGNED * ALIGNED)
-    for start in range(0, len(states), rows):
-        some = states[start : start + rows]
-        logits = some @ table.T if shift is None else torch.addmm(shift, some, table.T)
-        loss += _turn(logits, targets[start : start + rows], symbols, smoothing).sum()
-        if learning:
-            torch.mm(logits, table, out=by_states[start : start + rows])
-            found = logits.T @ some
-            by_table = by_table.add_(found) if start else found.to(weight.dtype)
-            if by_bias.numel():
-                by_shift += logits.sum(0, dtype=loss.dtype)
-    if learning:
-        by_weight = by_table[:symbols].clone() if columns > symbols else by_table
-        by_bias = by_shift[:symbols].to(by_bias.dtype).clone() if by_bias.numel() else by_bias
-    return loss, by_states, by_weight, by_bias
-
-
-@_by_chunks.register_fake
-def _by_chunks_shapes(
-    states: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    targets: Tensor,  # noqa: ARG001
-    smoothing: float,  # noqa: ARG001
-    learning: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    loss = states.new_empty((), dtype=_wide(states))
-    if not learning:
-        return loss, states.new_empty(0), weight.new_empty(0), weight.new_empty(0)
-    by_bias = weight.new_empty(0) if bias is None else torch.empty_like(bias)
-    return loss, torch.empty_like(states), torch.empty_like(weight), by_bias
+    for form in LOSS.forms():
+        if form.takes(states, output, targets):
+            return form.loss(states, output, targets, smoothing)
+    return summed_loss(output(states), targets, smoothing)
 
 
 def _wide(states: Tensor) -> torch.dtype:
     return torch.float64 if states.dtype == torch.float64 else torch.float32
-
-
-def _room(like: Tensor) -> int:
-    """How many bytes of logits there may be at a time."""
-    if not like.is_cuda:
-        return CHUNK
-    return min(CHUNK, torch.cuda.get_device_properties(like.device).total_memory // SHARE)
-
-
-def _turn(
-    logits: Tensor, targets: Tensor, symbols: int, smoothing: float
-) -> Float[Tensor, " rows"]:
-    """Losses of some rows, whose logits become, where they lie, the gradient by them."""
-    if logits.is_cuda and logits.dtype != torch.float64 and find_spec("triton") is not None:
-        from regard.accelerate.triton import loss_kernels
-
-        return loss_kernels.turn(logits, targets, symbols, smoothing, IGNORE)
-    wide = logits[:, :symbols].to(_wide(logits))
-    judged = targets != IGNORE
-    index = targets.masked_fill(~judged, 0).long().unsqueeze(1)
-    log_sum = wide.logsumexp(1)
-    right = wide.gather(1, index).squeeze(1)
-    losses = (log_sum - (1 - smoothing) * right - smoothing * wide.mean(1)).masked_fill(
-        ~judged, 0.0
-    )
-    gradient = (wide - log_sum.unsqueeze(1)).exp_() - smoothing / symbols
-    gradient.scatter_add_(1, index, gradient.new_full(index.shape, smoothing - 1))
-    logits.zero_()
-    logits[:, :symbols] = gradient.masked_fill_(~judged.unsqueeze(1), 0.0)
-    return losses
-
-
-def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    ctx.has_bias = inputs[2] is not None
-    ctx.save_for_backward(*output[1:])
-
-
-def _backward(ctx: Any, gradient: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-    by_states, by_weight, by_bias = ctx.saved_tensors
-    scaled = [one * gradient.to(one.dtype) for one in (by_states, by_weight)]
-    return *scaled, by_bias * gradient if ctx.has_bias else None, None, None, None
-
-
-_by_chunks.register_autograd(_backward, setup_context=_remember)

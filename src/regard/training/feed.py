@@ -87,7 +87,7 @@ class Feed:
             return self._nothing()
         source, target = piece.source_length, piece.target_length
         if piece.packed:
-            joined, room = self.store.joined(piece.rows), Room(piece.packed, piece.shares)
+            joined, room = self.store.joined(piece.rows), Room(piece.packed, piece.tiles)
             return self.task.pack(joined, (source, target), room, self.longest)
         columns = self.store.rows(piece.rows)
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

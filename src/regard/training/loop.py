@@ -15,7 +15,6 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from regard.accelerate.cuda_graph import training_step
 from regard.models import count_parameters
 from regard.run.folder import Run
 from regard.signals import Stop, Stopped
@@ -31,7 +30,7 @@ from regard.training.meter import Meter
 from regard.training.optimise import rate_at, set_rate, width_of
 from regard.training.progress import Learned, Progress
 from regard.training.resume import Keeper
-from regard.training.step import Learner, Stepper, Summed
+from regard.training.step import Learner, Stepper, Summed, step_form
 from regard.training.world import World
 
 ASKED = "asked to stop"
@@ -53,17 +52,17 @@ class Trainer:
         if self.settings.distribute == "fsdp" and world.size > 1:
             shard.fully(self.model, world)
         self.learned = Learned(self.model, self.settings)
-        recorder = None
+        form = None
         if not objective.terms:  # a recorded step has no room for what a term looks at
-            recorder = training_step.recorder_for(self.settings, world, self.learned)
+            form = step_form(self.settings, world, self.learned)
         if self.settings.compile:
             shapes = len(self.feed.plan.shapes)
-            learner = compiled(learner, self.model, shapes, recorded=recorder is not None)
+            learner = compiled(learner, self.model, shapes, recorded=form is not None)
         if self.settings.distribute == "ddp" and world.size > 1:
             learner = DistributedDataParallel(learner)
         self.stepper = Stepper(learner, self.settings, seed, world, self.feed.make)
-        self.recordings = training_step.Recordings(
-            self.stepper, self.learned, recorder, listener.noted
+        self.whole = (
+            None if form is None else form.prepare(self.stepper, self.learned, listener.noted)
         )
         self.guard = Guard(run.folder, writes=world.is_first)
         self.meter = Meter()
@@ -117,7 +116,7 @@ class Trainer:
         rate = rate_at(step, self.settings, width_of(self.model))
         set_rate(self.learned.optimiser, rate)
         stop, count = self.stop.asked is not None, turn.batches[0].count
-        read = self.recordings.take(step, turn)
+        read = None if self.whole is None else self.whole.take(step, turn)
         if read is None:
             summed = self._gradients(step, turn, stop)
             stop, count = summed.stop, summed.count

@@ -6,23 +6,32 @@ One divisor for all makes the gradient that of one big batch, however it was cut
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.attention.formula import ATTEND
 from regard.data.batches import BatchRows
 from regard.errors import MemoryLimitError
+from regard.layers.stack import STACK
 from regard.models import Model
 from regard.run.device import is_out_of_memory, need_bfloat16
 from regard.run.settings import TrainSettings
+from regard.seams import Seam
 from regard.tasks import Batch, Task
+from regard.tasks.loss import LOSS
 from regard.tasks.objective import Objective
 from regard.training.world import World
+
+if TYPE_CHECKING:
+    from regard.training.feed import Turn
+    from regard.training.progress import Learned
 
 
 @final
@@ -32,6 +41,8 @@ class Learner(nn.Module):
     def __init__(self, task: Task, model: Model, objective: Objective) -> None:
         super().__init__()
         self.task, self.model, self.objective = task, model, objective
+        for seam in (ATTEND, STACK, LOSS):
+            seam.forms()  # imported now: a compiler would stop where a module is imported
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """The objective, summed over the batch's targets."""
@@ -180,6 +191,36 @@ class Stepper:
         self.limit = part.tokens // 2
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+class WholeSteps(ABC):
+    """Takes whole steps, gradient and update together, where it can."""
+
+    @abstractmethod
+    def take(self, step: int, turn: Turn) -> Callable[[], list[float]] | None:
+        """The step's numbers, to be read later; None if it was not taken, and must be in the usual way."""
+
+
+class StepForm(ABC):
+    """Takes whole steps of some trainings otherwise than operation by operation."""
+
+    @abstractmethod
+    def takes(self, settings: TrainSettings, world: World, learned: Learned) -> bool:
+        """Whether steps of this training are known here, and had better be taken here."""
+
+    @abstractmethod
+    def prepare(
+        self, stepper: Stepper, learned: Learned, tell: Callable[[str], None]
+    ) -> WholeSteps:
+        """Ready for the first step; `tell` hears why steps are not taken here after all."""
+
+
+STEP: Seam[StepForm] = Seam("step", "cuda_graph.training_step")
+
+
+def step_form(settings: TrainSettings, world: World, learned: Learned) -> StepForm | None:
+    """The first form that takes the steps of this training, if there is one."""
+    return next((form for form in STEP.forms() if form.takes(settings, world, learned)), None)
 
 
 def _mixed(*numbers: int) -> int:

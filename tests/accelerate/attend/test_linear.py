@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from regard.accelerate.attend import linear
-from regard.accelerate.attend.linear import LinearState
+from regard.accelerate.attend.linear import Linear, LinearState
 from regard.attention import Attention, Causal, FeatureMap, Given, Padding, Proportional, Window
 
 BATCH, HEADS, LENGTH, WIDTH, VALUE_WIDTH = 2, 3, 5, 7, 11
@@ -16,10 +16,15 @@ def draw(length=LENGTH):
 
 
 def test_it_takes_padding_and_causality_and_nothing_finer():
-    padding = Padding(torch.tensor([3]))
-    assert all(linear.takes(mask) for mask in (None, Causal(), padding, Causal() & padding))
+    attention, states = Attention(FeatureMap(), Proportional()), torch.rand(1, 1, 5, 3)
+    memory, padding = attention.remember(states, states), Padding(torch.tensor([3]))
+
+    def takes(mask):
+        return Linear().takes(attention, states, memory, mask)
+
+    assert all(takes(mask) for mask in (None, Causal(), padding, Causal() & padding))
     others = Window(1, 1), Causal() & Window(1, 1), Given(torch.ones(1, 1, 1, 1, dtype=torch.bool))
-    assert not any(linear.takes(mask) for mask in others)
+    assert not any(takes(mask) for mask in others)
 
 
 def test_states_add_up():
@@ -58,7 +63,7 @@ def test_gradients_are_those_of_the_formula(mask, length):
     inputs = [states.requires_grad_() for states in (draw(length)[0], *draw(length))]
     query, key, value = inputs
     memory = attention.remember(key, value, mask)
-    both = linear.attend(attention, query, memory, mask), attention.align(query, memory).context
+    both = Linear().attend(attention, query, memory, mask), attention.align(query, memory).context
     found, expected = (
         torch.autograd.grad(context.square().sum(), inputs, retain_graph=True) for context in both
     )

@@ -1,7 +1,7 @@
 """v . tanh(W q + U k) with softmax on a GPU, never forming (query, key, neuron): memory grows as the length.
 
-The programs are in `additive_triton` and are launched by `additive_launch`, both imported when first needed:
-Triton comes with PyTorch for NVIDIA, and is missed by nobody else. To a compiler the whole is one operation.
+The programs are in `accelerate/triton`, imported when first needed: Triton comes with PyTorch for NVIDIA, and
+nobody else misses it. To a compiler the whole is one operation.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.attention.formula import AttendForm
 from regard.attention.mask import Both, Causal, Mask, Padding, Window
 from regard.attention.memory import Memory
+from regard.attention.normalise import Softmax
 from regard.attention.score import Additive
 
 if TYPE_CHECKING:
     from regard.attention.attention import Attention
 
 ENDLESS = 1 << 30  # a window that reaches everything
-LEAST = 1 << 20  # (query, key, neuron) triples of a batch from which a program of its own pays
 KINDS = (torch.float32, torch.bfloat16, torch.float16)
-INSTALLED = find_spec("triton") is not None  # asked once, here: a compiler does not follow it
+HAS_TRITON = find_spec("triton") is not None  # asked once, here: a compiler does not follow it
 
 
 @final
@@ -55,38 +56,53 @@ class Band:
         return cls(before, after, lengths)
 
 
-def takes(query: Tensor, memory: Memory, mask: Mask | None) -> bool:
-    """Whether these tensors can be, and had better be, given to the GPU's programs."""
-    rows, (keys, neurons) = query.shape[:2].numel(), memory.key.shape[2:]
-    return (
-        query.is_cuda
-        and INSTALLED
-        and query.shape[2] > 1  # one query's scores are no larger than the keys
-        and rows * query.shape[2] * keys * neurons >= LEAST
-        and rows < 1 << 16  # of which a launch holds no more
-        and keys > 0
-        and all(states.dtype in KINDS for states in (query, memory.key, memory.value))
-        and memory.value.shape[-1] <= 256
-        and Band.of(mask) is not None
-    )
+@final
+@dataclass(frozen=True)
+class AdditiveKernel(AttendForm):
+    """From `least` (query, key, neuron) triples of a batch on, a program of our own pays.
 
+    The backward pass may use `scratch` bytes for the gradients of scores, whatever the length.
+    """
 
-def attend(
-    attention: Attention, query: Tensor, memory: Memory, mask: Mask | None
-) -> Float[Tensor, "b h query value_width"]:
-    """softmax(v . tanh(W q + U k)) v', a block of keys at a time."""
-    score, band = attention.score, Band.of(mask)
-    assert isinstance(score, Additive)
-    assert band is not None
-    context, _ = _operation(
-        score.adapt(query),
-        memory.key,
-        memory.value,
-        score.value_weight,
-        band.lengths,
-        [memory.first, band.before, band.after],
-    )
-    return context
+    least: int = 1 << 20
+    scratch: int = 1 << 28
+    installed: bool = HAS_TRITON
+
+    def takes(self, attention: Attention, query: Tensor, memory: Memory, mask: Mask | None) -> bool:
+        """Whether the GPU's programs know this attention, and had better have it."""
+        known = isinstance(attention.score, Additive) and isinstance(attention.normaliser, Softmax)
+        if not known or attention.bias is not None or attention.is_dropping:
+            return False
+        rows, (keys, neurons) = query.shape[:2].numel(), memory.key.shape[2:]
+        return (
+            query.is_cuda
+            and self.installed
+            and query.shape[2] > 1  # one query's scores are no larger than the keys
+            and rows * query.shape[2] * keys * neurons >= self.least
+            and rows < 1 << 16  # of which a launch holds no more
+            and keys > 0
+            and all(states.dtype in KINDS for states in (query, memory.key, memory.value))
+            and memory.value.shape[-1] <= 256
+            and Band.of(mask) is not None
+        )
+
+    def attend(
+        self, attention: Attention, query: Tensor, memory: Memory, mask: Mask | None
+    ) -> Float[Tensor, "b h query value_width"]:
+        """softmax(v . tanh(W q + U k)) v', a block of keys at a time."""
+        score, band = attention.score, Band.of(mask)
+        assert isinstance(score, Additive)
+        assert band is not None
+        context, _ = _operation(
+            score.adapt(query),
+            memory.key,
+            memory.value,
+            score.value_weight,
+            band.lengths,
+            [memory.first, band.before, band.after],
+            self.scratch,
+        )
+        return context
 
 
 def _forward(
@@ -96,6 +112,7 @@ def _forward(
     weight: Tensor,
     lengths: Tensor | None,
     band: list[int],
+    scratch: int,  # noqa: ARG001 - of the backward pass
 ) -> tuple[Tensor, Tensor]:
     from regard.accelerate.triton import additive_launch
 
@@ -109,6 +126,7 @@ def _backward(
     weight: Tensor,
     lengths: Tensor | None,
     band: list[int],
+    scratch: int,
     context: Tensor,
     normaliser: Tensor,
     gradient: Tensor,
@@ -116,11 +134,11 @@ def _backward(
     from regard.accelerate.triton import additive_launch
 
     saved = query, key, value, weight, lengths
-    return additive_launch.backward(*saved, band, context, normaliser, gradient)
+    return additive_launch.backward(*saved, band, scratch, context, normaliser, gradient)
 
 
 def _forward_shapes(query: Tensor, _: Tensor, value: Tensor, *__: Any) -> tuple[Tensor, Tensor]:
-    """For a compiler: how large the answers are."""
+    """For a compiler: how large the results are."""
     context = value.new_empty(*query.shape[:3], value.shape[-1])
     return context, query.new_empty(query.shape[:3], dtype=torch.float32)
 
@@ -130,18 +148,19 @@ def _backward_shapes(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    """What the way back needs: nothing that grows faster than the length."""
-    *tensors, ctx.band = inputs
+    """What the backward pass needs: nothing that grows faster than the length."""
+    *tensors, ctx.band, ctx.scratch = inputs
     ctx.save_for_backward(*tensors, *output)
 
 
 def _differentiate(ctx: Any, gradient: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
     query, key, value, weight, lengths, read, normaliser = ctx.saved_tensors
     saved = query, key, value, weight, lengths
-    return *_backward_operation(*saved, ctx.band, read, normaliser, gradient), None, None
+    gradients = _backward_operation(*saved, ctx.band, ctx.scratch, read, normaliser, gradient)
+    return *gradients, None, None, None
 
 
-INPUTS = "Tensor query, Tensor key, Tensor value, Tensor weight, Tensor? lengths, int[] band"
+INPUTS = "Tensor query, Tensor key, Tensor value, Tensor weight, Tensor? lengths, int[] band, int scratch"
 _operation = torch.library.custom_op(
     "regard::additive", _forward, mutates_args=(), schema=f"({INPUTS}) -> (Tensor, Tensor)"
 )

@@ -6,8 +6,9 @@ of `stride` words what is whole strides apart stands in one column, and a column
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 import torch.nn.functional as F
@@ -20,7 +21,8 @@ from torch.nn.attention.flex_attention import (
     flex_attention,
 )
 
-from regard.accelerate.attend.flex import pattern_blocks
+from regard.accelerate.attend.flex import Flex, pattern_blocks
+from regard.attention.formula import AttendForm
 from regard.attention.mask import Both, Causal, Mask, Strided, Window
 from regard.attention.memory import Memory
 from regard.attention.score import DotScore
@@ -28,40 +30,49 @@ from regard.attention.score import DotScore
 if TYPE_CHECKING:
     from regard.attention.attention import Attention
 
-LEAST = 1024  # positions, from which on it was measured to be faster than `flex`
 
+@final
+@dataclass(frozen=True)
+class Columns(AttendForm):
+    """From `least` positions on it was measured to be faster than `flex`."""
 
-def takes(query: Tensor, memory: Memory, mask: Mask | None) -> bool:
-    """Whether a long text reads itself in strides and nothing else is forbidden.
+    least: int = 1024
 
-    The last line may be short only where nobody looks ahead: what fills it up is then seen by nobody.
-    """
-    length, parts = query.shape[2], mask.parts if isinstance(mask, Both) else (mask,)
-    strides = [part.stride for part in parts if isinstance(part, Strided)]
-    if len(strides) != 1 or not all(isinstance(part, (Strided, Causal)) for part in parts):
-        return False
-    itself = length == memory.key.shape[2] and memory.first == 0
-    return itself and length >= LEAST and (len(parts) > 1 or length % strides[0] == 0)
+    def takes(self, attention: Attention, query: Tensor, memory: Memory, mask: Mask | None) -> bool:
+        """Whether a long text reads itself in strides, on a GPU, and nothing else is forbidden."""
+        known = attention.bias is None and Flex().takes(attention, query, memory, mask)
+        return known and self.fits(query, memory, mask)
 
+    def fits(self, query: Tensor, memory: Memory, mask: Mask | None) -> bool:
+        """Whether the text can be written in lines of one stride.
 
-def attend(
-    attention: Attention, query: Tensor, memory: Memory, mask: Mask | None
-) -> Float[Tensor, "b h query value_width"]:
-    """softmax(q' . k' scale) v over the nearest words and those whole strides away."""
-    score, parts = attention.score, mask.parts if isinstance(mask, Both) else (mask,)
-    assert isinstance(score, DotScore)
-    stride = next(part.stride for part in parts if isinstance(part, Strided))
-    causal, (length, device) = len(parts) > 1, (query.shape[2], query.device)
-    near = Window(stride - 1, 0 if causal else stride - 1)
-    return _work(query.is_cuda)(
-        score.adapt(query),
-        memory.key,
-        memory.value,
-        pattern_blocks(near, length, length, 0, device),
-        _others(-(-length // stride), causal, device),
-        score.scale(memory.key.shape[-1]),
-        stride,
-    )
+        The last line may be short only where nobody looks ahead: nobody then sees what fills it up.
+        """
+        length, parts = query.shape[2], mask.parts if isinstance(mask, Both) else (mask,)
+        strides = [part.stride for part in parts if isinstance(part, Strided)]
+        if len(strides) != 1 or not all(isinstance(part, (Strided, Causal)) for part in parts):
+            return False
+        itself = length == memory.key.shape[2] and memory.first == 0
+        return itself and length >= self.least and (len(parts) > 1 or length % strides[0] == 0)
+
+    def attend(
+        self, attention: Attention, query: Tensor, memory: Memory, mask: Mask | None
+    ) -> Float[Tensor, "b h query value_width"]:
+        """softmax(q' . k' scale) v over the nearest words and those whole strides away."""
+        score, parts = attention.score, mask.parts if isinstance(mask, Both) else (mask,)
+        assert isinstance(score, DotScore)
+        stride = next(part.stride for part in parts if isinstance(part, Strided))
+        causal, (length, device) = len(parts) > 1, (query.shape[2], query.device)
+        near = Window(stride - 1, 0 if causal else stride - 1)
+        return _work(query.is_cuda)(
+            score.adapt(query),
+            memory.key,
+            memory.value,
+            pattern_blocks(near, length, length, 0, device),
+            _others(-(-length // stride), causal, device),
+            score.scale(memory.key.shape[-1]),
+            stride,
+        )
 
 
 @lru_cache(maxsize=64)

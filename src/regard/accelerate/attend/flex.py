@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
 
-from regard.attention.mask import Both, Causal, GlobalWindow, Mask, Strided, Window
+from regard.attention.formula import AttendForm
+from regard.attention.mask import Both, Causal, GlobalWindow, Mask, Padding, Strided, Window
 from regard.attention.memory import Memory
+from regard.attention.normalise import Softmax
 from regard.attention.score import DotScore
 
 if TYPE_CHECKING:
@@ -25,31 +28,50 @@ PATTERNS = (
 )  # masks that hold numbers alone, and so compare equal
 
 
-def attend(
-    attention: Attention, query: Tensor, memory: Memory, mask: Mask | None
-) -> Float[Tensor, "b h query value_width"]:
-    """softmax(q' . k' scale + bias) v over the blocks that the mask leaves."""
-    score = attention.score
-    assert isinstance(score, DotScore)
-    (batch, heads, queries, _), keys, first = query.shape, memory.key.shape[2], memory.first
-    nearer, blocks = None, None
-    if attention.bias is not None:
-        bias = attention.bias(queries, keys, first)
-        nearer = lambda found, _, head, i, j: found + bias[0, head, i, j]  # noqa: E731
-    if mask is not None:
+@final
+@dataclass(frozen=True)
+class Flex(AttendForm):
+    """On a GPU, for masks of which whole blocks of keys can be left out: not for causal and padding alone."""
+
+    def takes(
+        self,
+        attention: Attention,
+        query: Tensor,
+        memory: Memory,  # noqa: ARG002
+        mask: Mask | None,
+    ) -> bool:
+        """Whether a structured mask meets a dot product and a softmax."""
+        known = isinstance(attention.score, DotScore) and isinstance(attention.normaliser, Softmax)
+        if not (known and query.is_cuda) or attention.is_dropping:
+            return False
         parts = mask.parts if isinstance(mask, Both) else (mask,)
-        if all(isinstance(part, PATTERNS) for part in parts):
-            blocks = pattern_blocks(mask, queries, keys, first, query.device)
-        else:
-            blocks = _blocks(mask, (batch, heads), (queries, keys), first, query.device)
-    return kernel(query.is_cuda)(
-        score.adapt(query),
-        memory.key,
-        memory.value,
-        score_mod=nearer,
-        block_mask=blocks,
-        scale=score.scale(memory.key.shape[-1]),
-    )
+        return any(not isinstance(part, (Causal, Padding, type(None))) for part in parts)
+
+    def attend(
+        self, attention: Attention, query: Tensor, memory: Memory, mask: Mask | None
+    ) -> Float[Tensor, "b h query value_width"]:
+        """softmax(q' . k' scale + bias) v over the blocks that the mask leaves."""
+        score = attention.score
+        assert isinstance(score, DotScore)
+        (batch, heads, queries, _), keys, first = query.shape, memory.key.shape[2], memory.first
+        nearer, blocks = None, None
+        if attention.bias is not None:
+            bias = attention.bias(queries, keys, first)
+            nearer = lambda found, _, head, i, j: found + bias[0, head, i, j]  # noqa: E731
+        if mask is not None:
+            parts = mask.parts if isinstance(mask, Both) else (mask,)
+            if all(isinstance(part, PATTERNS) for part in parts):
+                blocks = pattern_blocks(mask, queries, keys, first, query.device)
+            else:
+                blocks = _blocks(mask, (batch, heads), (queries, keys), first, query.device)
+        return kernel(query.is_cuda)(
+            score.adapt(query),
+            memory.key,
+            memory.value,
+            score_mod=nearer,
+            block_mask=blocks,
+            scale=score.scale(memory.key.shape[-1]),
+        )
 
 
 @lru_cache(maxsize=64)

@@ -12,8 +12,11 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.attention.formula import AttendForm
 from regard.attention.mask import Both, Causal, Mask, Padding
 from regard.attention.memory import Memory
+from regard.attention.normalise import Proportional
+from regard.attention.score import FeatureMap
 
 if TYPE_CHECKING:
     from regard.attention.attention import Attention
@@ -21,25 +24,39 @@ if TYPE_CHECKING:
 CHUNK = 64  # positions worked out at once in the causal form; only speed depends on it
 
 
-def takes(mask: Mask | None) -> bool:
-    """Sums can respect padding and causality, nothing finer."""
-    parts = mask.parts if isinstance(mask, Both) else (mask,)
-    return all(isinstance(part, (Causal, Padding, type(None))) for part in parts)
+@final
+@dataclass(frozen=True)
+class Linear(AttendForm):
+    """phi(q) . phi(k) divided by its sum, whose sums respect padding and causality, and nothing finer."""
 
+    def takes(
+        self,
+        attention: Attention,
+        query: Tensor,  # noqa: ARG002
+        memory: Memory,
+        mask: Mask | None,
+    ) -> bool:
+        """Whether it is that mechanism, from the first position on; no dropout, which needs the weights."""
+        known = isinstance(attention.score, FeatureMap) and attention.bias is None
+        if not (known and isinstance(attention.normaliser, Proportional) and memory.first == 0):
+            return False
+        if attention.is_dropping:
+            return False
+        parts = mask.parts if isinstance(mask, Both) else (mask,)
+        return all(isinstance(part, (Causal, Padding, type(None))) for part in parts)
 
-def attend(
-    attention: Attention, query: Tensor, memory: Memory, mask: Mask | None
-) -> Float[Tensor, "b h query value_width"]:
-    """The context of each query, without ever forming a score."""
-    feature, key = attention.score.adapt(query), memory.key
-    void = None if mask is None else mask.unseen(key.shape[2])
-    if void is not None:
-        key = key.masked_fill(void[:, None, :, None], 0.0)
-    parts = mask.parts if isinstance(mask, Both) else (mask,)
-    if any(isinstance(part, Causal) for part in parts):
-        return _causal(feature, key, memory.value)
-    state = LinearState.of(key, memory.value)
-    return state.read(feature)
+    def attend(
+        self, attention: Attention, query: Tensor, memory: Memory, mask: Mask | None
+    ) -> Float[Tensor, "b h query value_width"]:
+        """The context of each query, without ever forming a score."""
+        feature, key = attention.score.adapt(query), memory.key
+        void = None if mask is None else mask.unseen(key.shape[2])
+        if void is not None:
+            key = key.masked_fill(void[:, None, :, None], 0.0)
+        parts = mask.parts if isinstance(mask, Both) else (mask,)
+        if any(isinstance(part, Causal) for part in parts):
+            return _causal(feature, key, memory.value)
+        return LinearState.of(key, memory.value).read(feature)
 
 
 @final

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from regard.attention.formula import AttendForm
 from regard.attention.mask import Both, Mask, Strided
 from regard.attention.memory import Memory
 from regard.attention.score import DotScore
@@ -22,8 +23,6 @@ from regard.attention.score import DotScore
 if TYPE_CHECKING:
     from regard.attention.attention import Attention
 
-GAIN = 4  # from so many times fewer pairs on they are worth being sorted out
-AT_ONCE = 1 << 22  # scores: more take longer, and memory
 FAR = 1 << 40
 
 
@@ -82,36 +81,46 @@ class Lines:
         return ((real & once)[None, None] & mask.allows(row, head, *inside)).flatten(2, 3)
 
 
-def takes(attention: Attention, query: Tensor, memory: Memory, mask: Mask) -> bool:
-    """Whether a text reads itself in strides, and few enough of its pairs are left."""
-    length = query.shape[2]
-    itself = length == memory.key.shape[2] and memory.first == 0
-    if query.is_cuda or not itself or not isinstance(attention.score, DotScore):
-        return False
-    lines = None if attention.normaliser.is_random else Lines.of(mask, length)
-    return lines is not None and GAIN * (lines.count + lines.reach) <= length
+@final
+@dataclass(frozen=True)
+class StridedLines(AttendForm):
+    """Where `gain` times fewer pairs are left; at most `at_once` scores at a time, more take memory."""
 
+    gain: int = 4
+    at_once: int = 1 << 22
 
-def attend(
-    attention: Attention, query: Tensor, memory: Memory, mask: Mask
-) -> Float[Tensor, "b h query value_width"]:
-    """normalise(q' . k' scale) v along columns and lines, some lines at a time."""
-    score, lines = attention.score, Lines.of(mask, query.shape[2])
-    assert isinstance(score, DotScore)
-    assert lines is not None
-    asked = lines.written(score.adapt(query) * score.scale(memory.key.shape[-1]))
-    key, value = lines.written(memory.key), lines.written(memory.value)
-    near_key, near_value = lines.near(key), lines.near(value)
-    each = query.shape[:2].numel() * lines.width * (lines.count + lines.reach)
-    step, found = max(1, AT_ONCE // max(1, each)), []
-    for first in range(0, lines.count, step):
-        some = slice(first, first + step)
-        own = asked[:, :, some]
-        along = (own.transpose(2, 3) @ key.transpose(2, 3).mT).transpose(2, 3)
-        scores = torch.cat([along, own @ near_key[:, :, some].mT], -1)
-        weights = attention.normaliser(scores.flatten(2, 3), lines.allowed(mask, query, some))
-        weights = F.dropout(weights, attention.dropout, attention.training).view(scores.shape)
-        along, around = weights.split([lines.count, lines.reach], -1)
-        context = (along.transpose(2, 3) @ value.transpose(2, 3)).transpose(2, 3)
-        found.append((context + around @ near_value[:, :, some]).flatten(2, 3))
-    return torch.cat(found, 2)[:, :, : lines.length]
+    def takes(self, attention: Attention, query: Tensor, memory: Memory, mask: Mask | None) -> bool:
+        """Whether a text reads itself in strides, and few enough of its pairs are left."""
+        if mask is None or attention.bias is not None:
+            return False
+        length = query.shape[2]
+        itself = length == memory.key.shape[2] and memory.first == 0
+        if query.is_cuda or not itself or not isinstance(attention.score, DotScore):
+            return False
+        lines = None if attention.normaliser.is_random else Lines.of(mask, length)
+        return lines is not None and self.gain * (lines.count + lines.reach) <= length
+
+    def attend(
+        self, attention: Attention, query: Tensor, memory: Memory, mask: Mask | None
+    ) -> Float[Tensor, "b h query value_width"]:
+        """normalise(q' . k' scale) v along columns and lines, some lines at a time."""
+        assert mask is not None
+        score, lines = attention.score, Lines.of(mask, query.shape[2])
+        assert isinstance(score, DotScore)
+        assert lines is not None
+        asked = lines.written(score.adapt(query) * score.scale(memory.key.shape[-1]))
+        key, value = lines.written(memory.key), lines.written(memory.value)
+        near_key, near_value = lines.near(key), lines.near(value)
+        each = query.shape[:2].numel() * lines.width * (lines.count + lines.reach)
+        step, contexts = max(1, self.at_once // max(1, each)), []
+        for first in range(0, lines.count, step):
+            some = slice(first, first + step)
+            own = asked[:, :, some]
+            along = (own.transpose(2, 3) @ key.transpose(2, 3).mT).transpose(2, 3)
+            scores = torch.cat([along, own @ near_key[:, :, some].mT], -1)
+            weights = attention.normaliser(scores.flatten(2, 3), lines.allowed(mask, query, some))
+            weights = F.dropout(weights, attention.dropout, attention.training).view(scores.shape)
+            along, around = weights.split([lines.count, lines.reach], -1)
+            context = (along.transpose(2, 3) @ value.transpose(2, 3)).transpose(2, 3)
+            contexts.append((context + around @ near_value[:, :, some]).flatten(2, 3))
+        return torch.cat(contexts, 2)[:, :, : lines.length]

@@ -13,7 +13,7 @@ from regard.accelerate.cpu.cpu_decoder import LeanBlock, LeanDecoder
 from regard.accelerate.cpu.cpu_encoder import LeanEncoder, Table
 from regard.accelerate.cpu.kv_cache import give_back
 from regard.accelerate.cpu.product import Product, product
-from regard.accelerate.plain import is_plain_heads
+from regard.accelerate.plain import is_plain
 from regard.attention import Added, Heads, Learned, Sinusoidal
 from regard.layers import DecoderBlock, Embedding, EncoderBlock, LayerNorm
 from regard.layers import FeedForward as PlainFeed
@@ -42,9 +42,9 @@ def lean(
     encoder, reader = model.encoder, model.reader
     lean_encoder: Encoder | None = encoder
     lean_reader: Reader = reader
-    if isinstance(encoder, TransformerEncoder) and is_standard(encoder):
+    if isinstance(encoder, TransformerEncoder) and is_known(encoder):
         lean_encoder = packing.encoder(encoder)
-    if isinstance(reader, TransformerDecoder) and is_standard(reader):
+    if isinstance(reader, TransformerDecoder) and is_known(reader):
         lean_reader = packing.decoder(reader)
     if lean_encoder is encoder and lean_reader is reader:
         return None
@@ -63,26 +63,13 @@ def _fill(side: nn.Module, prefix: str, state: dict[str, Tensor]) -> None:
     side.load_state_dict(widened(own), assign=True)
 
 
-def is_standard(side: TransformerEncoder | TransformerDecoder) -> bool:
-    """Dot products, softmax, full reach, positions at the input, norms with gain and shift."""
-    if (
-        not isinstance(side.embedding, Embedding)
-        or side.embedding.table.weight.dtype != torch.float32
-    ):
+def is_known(side: TransformerEncoder | TransformerDecoder) -> bool:
+    """Whether a side is plain, reads ids, and has float32 weights and norms with gain and shift."""
+    embedding = side.embedding
+    if not isinstance(embedding, Embedding) or embedding.table.weight.dtype != torch.float32:
         return False
-    if isinstance(side, TransformerEncoder):
-        whole = side.mask is None
-        heads = [block.attention for block in side.blocks]
-    else:
-        whole = len(side.mask.parts if hasattr(side.mask, "parts") else (side.mask,)) == 1
-        heads = [h for b in side.blocks for h in (b.attention, b.cross) if h is not None]
-    norms = [module for module in side.modules() if isinstance(module, LayerNorm)]
-    plain = all(norm.form == "standard" for norm in norms)
-    return whole and plain and bool(heads) and all(map(_is_open, heads))
-
-
-def _is_open(heads: Heads) -> bool:
-    return is_plain_heads(heads) and heads.gate is None
+    norm = embedding.norm
+    return is_plain(side) and (norm is None or norm.form == "standard")
 
 
 @final

@@ -68,13 +68,16 @@ class Operations(ABC):
 def step(weights: Weights, state: State, do: Operations) -> None:
     """One symbol for every hypothesis of every row."""
     stream = do.embed(weights, state)
-    for number, layer in enumerate(weights.layers):
-        found = do.read(weights, stream, layer.norms[0], layer.recall)
-        do.write(stream, do.recall(weights, state, number, found), layer.recalled)
-        query = do.read(weights, stream, layer.norms[1], layer.consult)
-        do.write(stream, do.consult(weights, state, number, query), layer.consulted)
-        found = do.read(weights, stream, layer.norms[2], layer.widen, weights.activation)
-        do.write(stream, found, layer.narrow)
+    for number, block in enumerate(weights.blocks):
+        within, cross = block.within, block.cross
+        assert cross is not None
+        first, second, third = weights.reads[3 * number : 3 * number + 3]
+        three = do.read(weights, stream, first, within.into)
+        do.write(stream, do.recall(weights, state, number, three), within.out)
+        query = do.read(weights, stream, second, cross.into)
+        do.write(stream, do.consult(weights, state, number, query), cross.out)
+        inner = do.read(weights, stream, third, block.widen, block.activation)
+        do.write(stream, inner, block.narrow)
     logits = do.read(weights, stream, weights.final, weights.output)
     do.choose(weights, state, logits)
 
@@ -113,19 +116,19 @@ class Plain(Operations):
     def recall(self, weights: Weights, state: State, layer: int, found: Found) -> Found:
         """Every position of the cache takes part; those to come are masked."""
         rows, slots, positions = state.ancestors.shape
-        query, key, value = found.view(rows, slots, 3, weights.heads, weights.head_width).unbind(2)
+        within, (keys, values) = weights.blocks[layer].within, state.caches[layer]
+        query, key, value = found.view(rows, slots, 3, within.heads, within.width).unbind(2)
         row = torch.arange(rows, device=found.device)
         place = state.position.long()
-        for cache, new in zip(state.cache[layer], (key, value), strict=True):
-            cache[row, place] = new
+        keys[row, place], values[row, place] = key, value
         own = torch.arange(slots, device=found.device).view(1, slots, 1)
         newest = torch.arange(positions, device=found.device) == place.view(rows, 1, 1)
         slot = torch.where(newest, own, state.ancestors.long())
         reach = torch.arange(positions, device=found.device)
         keys, values = (  # (rows, slots, positions, heads, width)
-            cache[row.view(rows, 1, 1), reach, slot] for cache in state.cache[layer]
+            cache[row.view(rows, 1, 1), reach, slot] for cache in (keys, values)
         )
-        scores = torch.einsum("rshd,rsphd->rshp", query, keys) * weights.score_scale
+        scores = torch.einsum("rshd,rsphd->rshp", query, keys) * within.scale
         ahead = reach > place.view(rows, 1, 1, 1)
         shares = scores.to(weights.stream_dtype).masked_fill(ahead, -torch.inf).softmax(-1)
         context = torch.einsum("rshp,rsphd->rshd", shares.to(values.dtype), values)
@@ -133,10 +136,11 @@ class Plain(Operations):
 
     def consult(self, weights: Weights, state: State, layer: int, query: Found) -> Found:
         """The slots of a row are queries side by side; a row with no source reads zeros."""
-        rows, slots = state.tokens.shape
-        asked = query.view(rows, slots, weights.heads, weights.head_width)
-        keys, values = state.memory[:, :, layer].unbind(2)  # (rows, sources, heads, width)
-        scores = torch.einsum("rshd,rjhd->rhsj", asked, keys) * weights.score_scale
+        (rows, slots), cross = state.tokens.shape, weights.blocks[layer].cross
+        assert cross is not None
+        asked = query.view(rows, slots, cross.heads, cross.width)
+        keys, values = state.memory_of(weights, layer).unbind(2)  # (rows, sources, heads, width)
+        scores = torch.einsum("rshd,rjhd->rhsj", asked, keys) * cross.scale
         void = torch.arange(keys.shape[1], device=keys.device) >= state.lengths.view(rows, 1, 1, 1)
         masked = scores.to(weights.stream_dtype).masked_fill(void, -torch.inf)
         shares = masked.softmax(-1).masked_fill(void, 0.0).to(values.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, final
 from weakref import WeakKeyDictionary
@@ -18,60 +19,80 @@ from regard.accelerate.cuda_graph.search_state import Shape
 from regard.accelerate.cuda_graph.session import Session
 from regard.accelerate.plain import Written, written
 from regard.attention import Learned
+from regard.decode import SearchForm
 from regard.decode.hypothesis import Hypothesis
 from regard.decode.prefix import Prefix
 from regard.models import Decoder, Encoded, TransformerDecoder
 from regard.settings.decode import DecodeSettings
 
-SLOTS = 16  # the widest beam that one program of a kernel ranks
-POSITIONS = 64  # caches start with this much room, and grow by this factor below
-GROWTH = 4
-CROWD = 128  # fewer hypotheses than this cost a GPU as much as one
-KEEP = 1 / 8  # the share of the GPU's memory that idle sessions may hold
 
-_engines: WeakKeyDictionary[Decoder[Any], Engine] = WeakKeyDictionary()
-_lock = Lock()
+@final
+@dataclass(frozen=True, eq=False)
+class RecordedSearch(SearchForm):
+    """Greedy and beam search over a plain Transformer decoder, on a GPU.
 
+    `slots` is the widest beam that one program of a kernel ranks. Caches start with `positions`, and grow
+    by the factor `growth`. Fewer hypotheses than `crowd` cost a GPU as much as one. Sessions that wait may
+    hold a share of the GPU's memory, `keep`.
+    """
 
-def takes(
-    decoder: Decoder[Any], encoded: Encoded, settings: DecodeSettings, prefix: Prefix | None
-) -> bool:
-    """Whether this search is one for the engine: on a GPU, nothing forced or drawn, a plain Transformer."""
-    return (
-        encoded.states.is_cuda
-        and prefix is None
-        and not settings.sample
-        and settings.beam <= SLOTS
-        and len(encoded.states) > 0
-        and encoded.states.shape[1] > 0
-        and packs(decoder)
-        and _has_places(decoder, settings.max_length)
-    )
+    slots: int = 16
+    positions: int = 64
+    growth: int = 4
+    crowd: int = 128
+    keep: float = 1 / 8
+    devices: tuple[str, ...] = ("cuda",)
+    engines: WeakKeyDictionary[Decoder[Any], Engine] = field(default_factory=WeakKeyDictionary)
+    _lock: Lock = field(default_factory=Lock)
 
+    def takes(
+        self,
+        decoder: Decoder[Any],
+        encoded: Encoded,
+        settings: DecodeSettings,
+        prefix: Prefix | None,
+    ) -> bool:
+        """Whether nothing is forced or drawn, and the decoder is a plain Transformer."""
+        return (
+            encoded.states.device.type in self.devices
+            and prefix is None
+            and not settings.sample
+            and settings.beam <= self.slots
+            and len(encoded.states) > 0
+            and encoded.states.shape[1] > 0
+            and packs(decoder)
+            and _has_places(decoder, settings.max_length)
+        )
 
-@torch.inference_mode()
-def search(
-    decoder: Decoder[Any], encoded: Encoded, settings: DecodeSettings
-) -> list[list[Hypothesis]]:
-    """The best `top_beams` hypotheses of each row, best first, for a search that the engine takes."""
-    assert isinstance(decoder, TransformerDecoder)
-    device = encoded.states.device
-    dtype, now = _precision(decoder, device), written(decoder)
-    with _lock:
-        engine = _engines.get(decoder)
-        if engine is None or not engine.fits(now, dtype, device):
-            engine = _engines[decoder] = Engine(decoder, dtype, now)
-    with engine.lock, torch.autocast(device.type, enabled=False):
-        engine.refresh(decoder, now)
-        return engine.search(encoded, settings)
+    @torch.inference_mode()
+    def search(
+        self, decoder: Decoder[Any], encoded: Encoded, settings: DecodeSettings
+    ) -> list[list[Hypothesis]]:
+        """The best `top_beams` hypotheses of each row, best first."""
+        assert isinstance(decoder, TransformerDecoder)
+        device = encoded.states.device
+        dtype, now = _precision(decoder, device), written(decoder)
+        with self._lock:
+            engine = self.engines.get(decoder)
+            if engine is None or not engine.fits(now, dtype, device):
+                engine = self.engines[decoder] = Engine(self, decoder, dtype, now)
+        with engine.lock, torch.autocast(device.type, enabled=False):
+            engine.refresh(decoder, now)
+            return engine.search(encoded, settings)
 
 
 @final
 class Engine:
     """Sessions are kept, the newest used last, while they fit into a share of the memory."""
 
-    def __init__(self, decoder: TransformerDecoder, dtype: torch.dtype, now: Written) -> None:
-        self.lock = Lock()
+    def __init__(
+        self,
+        form: RecordedSearch,
+        decoder: TransformerDecoder,
+        dtype: torch.dtype,
+        now: Written,
+    ) -> None:
+        self.form, self.lock = form, Lock()
         self.weights: Weights = pack(decoder, dtype)
         self.written = now
         self.sessions: OrderedDict[Shape, Session] = OrderedDict()
@@ -94,7 +115,8 @@ class Engine:
     def search(self, encoded: Encoded, settings: DecodeSettings) -> list[list[Hypothesis]]:
         """Step until every row is closed, moving to a smaller or a roomier session where that pays."""
         batch, sources = encoded.states.shape[:2]
-        shape = Shape(_rows(batch), settings.beam, POSITIONS, _room(POSITIONS, sources))
+        places = self._places(sources)
+        shape = Shape(_rows(batch), settings.beam, self.form.positions, places)
         session = self.session(shape)
         lengths = torch.full((batch,), sources, device=encoded.states.device)
         if encoded.padding is not None:
@@ -120,7 +142,7 @@ class Engine:
     def _pays(self, session: Session, still: int | None) -> bool:
         """Half the rows cost less only where the rows, and not the launches, are what a step costs."""
         shape = session.state.shape
-        many = shape.rows * shape.slots > CROWD
+        many = shape.rows * shape.slots > self.form.crowd
         return many and still is not None and _rows(still) <= shape.rows // 2
 
     def move(
@@ -133,7 +155,7 @@ class Engine:
         """The open rows alone, in a session that has the room they need."""
         old = session.state.shape
         still = session.state.is_open[: len(rows)].nonzero().squeeze(1)
-        positions = old.positions if position < old.positions else old.positions * GROWTH
+        positions = old.positions * (1 if position < old.positions else self.form.growth)
         shape = Shape(_rows(max(1, len(still))), old.slots, positions, old.sources)
         if shape == old:
             return session, rows
@@ -151,10 +173,18 @@ class Engine:
         self.sessions[shape] = found
         return found
 
+    def _places(self, wanted: int) -> int:
+        """Room for the positions of a source: in few sizes, so that few shapes serve all."""
+        room = self.form.positions
+        while room < wanted:
+            room *= self.form.growth
+        return room
+
     def _make_room(self) -> None:
         """Forget the sessions that were used longest ago, all but the newest."""
         device = self.weights.table.device
-        most = torch.cuda.mem_get_info(device)[1] * KEEP if device.type == "cuda" else 2**28
+        whole = torch.cuda.mem_get_info(device)[1] if device.type == "cuda" else 2**31
+        most = whole * self.form.keep
         while len(self.sessions) > 1 and sum(s.state.bytes for s in self.sessions.values()) > most:
             self.sessions.popitem(last=False)
 
@@ -218,10 +248,3 @@ def _rows(count: int) -> int:
     """The next power of two, or three quarters of it, so that few shapes serve all batches."""
     whole = 1 << (count - 1).bit_length()
     return whole * 3 // 4 if whole >= 32 and count <= whole * 3 // 4 else whole
-
-
-def _room(least: int, wanted: int) -> int:
-    room = least
-    while room < wanted:
-        room *= GROWTH
-    return room

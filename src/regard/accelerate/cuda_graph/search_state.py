@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.accelerate.cuda_graph.decoder_weights import Weights
+from regard.accelerate.plain import Attending, Block
 from regard.decode.penalty import divisor
 from regard.settings.decode import DecodeSettings
 
@@ -42,8 +43,10 @@ class State:
     totals: Float[Tensor, "rows slots"]
     finished: Float[Tensor, "rows slots"]
     ancestors: Int[Tensor, "rows slots positions"]
-    cache: Float[Tensor, "layers 2 rows positions slots heads width"]
-    memory: Float[Tensor, "rows sources layers 2 heads width"]
+    caches: tuple[
+        Float[Tensor, "2 rows positions slots _ _"], ...
+    ]  # a block has its heads and widths
+    memory: Float[Tensor, "rows sources _"]  # keys, then values, of block after block
     lengths: Int[Tensor, " rows"]
     places: Float[Tensor, "positions model"]
     rules: Int[Tensor, " three"]  # min_length, max_length, top_beams
@@ -59,7 +62,7 @@ class State:
         """A state of this shape with nothing in it."""
         device, exact = weights.table.device, weights.stream_dtype
         rows, slots, positions = shape.rows, shape.slots, shape.positions
-        depth, heads, width = len(weights.layers), weights.heads, weights.head_width
+        within = [block.within for block in weights.blocks]
 
         def zeros(*sizes: int, dtype: torch.dtype = torch.int32) -> Tensor:
             return torch.zeros(sizes, dtype=dtype, device=device)
@@ -71,8 +74,11 @@ class State:
             totals=zeros(rows, slots, dtype=exact),
             finished=zeros(rows, slots, dtype=exact),
             ancestors=zeros(rows, slots, positions),
-            cache=zeros(depth, 2, rows, positions, slots, heads, width, dtype=weights.dtype),
-            memory=zeros(rows, shape.sources, depth, 2, heads, width, dtype=weights.dtype),
+            caches=tuple(
+                zeros(2, rows, positions, slots, one.heads, one.width, dtype=weights.dtype)
+                for one in within
+            ),
+            memory=zeros(rows, shape.sources, len(weights.memory.weight), dtype=weights.dtype),
             lengths=zeros(rows),
             places=zeros(positions, weights.table.shape[1], dtype=exact),
             rules=zeros(3),
@@ -93,7 +99,17 @@ class State:
     @property
     def bytes(self) -> int:
         """How much memory all of it takes."""
-        return sum(getattr(self, part.name).nbytes for part in fields(self))
+        own = (getattr(self, part.name) for part in fields(self) if part.name != "caches")
+        return sum(tensor.nbytes for tensor in (*own, *self.caches))
+
+    def memory_of(
+        self, weights: Weights, number: int
+    ) -> Float[Tensor, "rows sources 2 heads width"]:
+        """Keys and values of the source for one block."""
+        sizes = [2 * one.heads * one.width for one in map(_cross, weights.blocks)]
+        cross, first = _cross(weights.blocks[number]), sum(sizes[:number])
+        part = self.memory[:, :, first : first + sizes[number]]
+        return part.unflatten(-1, (2, cross.heads, cross.width))
 
     def begin(
         self,
@@ -113,10 +129,9 @@ class State:
         self.finished.fill_(-torch.inf)
         self.lengths.zero_()
         self.lengths[:batch] = lengths
-        found = torch.nn.functional.linear(
+        self.memory[:batch, :sources] = torch.nn.functional.linear(
             states.to(weights.dtype), weights.memory.weight, weights.memory.bias
         )
-        self.memory[:batch, :sources] = found.unflatten(-1, tuple(self.memory.shape[2:]))
         self.rule(weights, settings)
 
     def rule(self, weights: Weights, settings: DecodeSettings) -> None:
@@ -139,6 +154,12 @@ class State:
         self.lengths[count:] = 0
         self.position[count:] = position
         self.ancestors[:count, :, :position] = other.ancestors[rows, :, :position]
-        self.cache[:, :, :count, :position] = other.cache[:, :, rows, :position]
+        for own, before in zip(self.caches, other.caches, strict=True):
+            own[:, :count, :position] = before[:, rows, :position]
         sources = min(self.memory.shape[1], other.memory.shape[1])
         self.memory[:count, :sources] = other.memory[rows, :sources]
+
+
+def _cross(block: Block) -> Attending:
+    assert block.cross is not None
+    return block.cross

@@ -30,13 +30,8 @@ from regard.tasks import Batch
 from regard.training import update
 from regard.training.feed import Turn
 from regard.training.progress import Learned
-from regard.training.step import Stepper
+from regard.training.step import StepForm, Stepper, WholeSteps
 from regard.training.world import World
-
-REHEARSALS = 3  # steps of a shape that are taken before one is recorded
-MOST = 4  # shapes; a recording holds the memory of a step
-MOST_PADDED = 64  # shapes of a plan; their recordings take turns on one memory
-OFTEN = 2  # times that a padded shape came before: the last batches of a window have rare ones
 
 Numbers = Float[Tensor, " numbers"]
 Work = Callable[[], Numbers]
@@ -129,12 +124,43 @@ def _refuse_waiting(mode: int | str) -> None:
         torch.cuda.set_sync_debug_mode(mode)
 
 
-def recorder_for(settings: TrainSettings, world: World, learned: Learned) -> Recorder | None:
-    """Steps of one batch on one GPU can be recorded, if they are compiled or recurrent."""
-    alone = world.size == 1 and settings.accumulate == 1
-    gains = settings.compile or isinstance(learned.model.reader, RnnDecoder)
-    fits = settings.record and gains and alone and learned.is_fused
-    return Graphs(world.device) if fits and world.device.type == "cuda" else None
+def _graphs(device: torch.device, _: Learned) -> Recorder:
+    return Graphs(device)
+
+
+@final
+@dataclass(frozen=True)
+class RecordedStep(StepForm):
+    """Takes `rehearsals` steps of a shape before it records one.
+
+    `most` shapes are recorded, since a recording holds the memory of a step. Padded ones may be
+    `most_padded`: their recordings take turns on one memory. A padded shape is recorded when it has come
+    more than `often` times: the last batches of a window have rare ones.
+    """
+
+    rehearsals: int = 3
+    most: int = 4
+    most_padded: int = 64
+    often: int = 2
+    devices: tuple[str, ...] = ("cuda",)
+    recorder: Callable[[torch.device, Learned], Recorder] = _graphs
+
+    def takes(self, settings: TrainSettings, world: World, learned: Learned) -> bool:
+        """Steps of one batch on one GPU can be recorded, if they are compiled or recurrent."""
+        alone = world.size == 1 and settings.accumulate == 1
+        gains = settings.compile or isinstance(learned.model.reader, RnnDecoder)
+        fits = settings.record and gains and alone and learned.is_fused
+        return fits and world.device.type in self.devices
+
+    def prepare(
+        self, stepper: Stepper, learned: Learned, tell: Callable[[str], None]
+    ) -> Recordings:
+        """Nothing is recorded yet."""
+        recorder = self.recorder(stepper.world.device, learned)
+        return Recordings(self, stepper, learned, recorder, tell)
+
+
+FORMS: tuple[StepForm, ...] = (RecordedStep(),)
 
 
 @final
@@ -155,24 +181,26 @@ class _Stage:
 
 
 @final
-class Recordings:
+class Recordings(WholeSteps):
     """Takes steps, recorded where that can be; `tell` hears why it cannot."""
 
     def __init__(
         self,
+        form: RecordedStep,
         stepper: Stepper,
         learned: Learned,
-        recorder: Recorder | None,
+        recorder: Recorder,
         tell: Callable[[str], None],
     ) -> None:
-        self.stepper, self.learned, self.recorder, self.tell = stepper, learned, recorder, tell
+        self.form, self.stepper, self.learned, self.tell = form, stepper, learned, tell
+        self.recorder: Recorder | None = recorder
         self.clip = stepper.settings.clip
         self.fault = ""  # in full, why there are no recordings any more
         self._parameters = list(learned.model.parameters())
         reader = learned.model.reader
         self._is_recurrent = isinstance(reader, RnnDecoder)
         self._steps: Callable[[], AbstractContextManager[None]] = nullcontext
-        if recorder and isinstance(reader, RnnDecoder) and stepper.settings.compile:
+        if isinstance(reader, RnnDecoder) and stepper.settings.compile:
             self._steps = partial(reader.stepping_by, torch.compile(reader.advance, dynamic=True))
         self._stages: dict[tuple[object, ...], _Stage] = {}
         self._seen: Counter[tuple[object, ...]] = Counter()
@@ -199,7 +227,7 @@ class Recordings:
             if not is_out_of_memory(fault):
                 fault.add_note("train.record = false takes steps without recording them")
                 raise
-            if stage.steps <= REHEARSALS:
+            if stage.steps <= self.form.rehearsals:
                 self.stepper.lower(turn.pieces[0], fault)
             self._give_up("there is no memory for a recording", fault)
         return None
@@ -207,14 +235,14 @@ class Recordings:
     def _taken(self, step: int, stage: _Stage, recorder: Recorder) -> Numbers:
         stage.steps += 1
         work = partial(self._work, stage)
-        if stage.steps > REHEARSALS and stage.play is None:
+        if stage.steps > self.form.rehearsals and stage.play is None:
             # A table that is replaced by a longer one is still read by what was recorded before.
             stage.read = (*self._parameters, *self.learned.model.buffers())
             stage.play = self._recorded(work, recorder)
             self.stepper.learner.zero_grad(set_to_none=True)
         self.stepper.draw(step)
         if stage.play is None:
-            return recorder.rehearse(work, last=stage.steps == REHEARSALS)
+            return recorder.rehearse(work, last=stage.steps == self.form.rehearsals)
         found = stage.play()
         update.changed(self.learned.optimiser)
         return found
@@ -244,10 +272,10 @@ class Recordings:
 
     def _is_worth_it(self, shape: tuple[object, ...], batch: Batch, recorder: Recorder) -> bool:
         if batch.packing is not None:
-            return len(self._stages) < MOST
+            return len(self._stages) < self.form.most
         self._seen[shape] += 1
-        often = self._seen[shape] > OFTEN
-        return often and len(self._stages) < MOST_PADDED and recorder.has_room()
+        often = self._seen[shape] > self.form.often
+        return often and len(self._stages) < self.form.most_padded and recorder.has_room()
 
     def _give_up(self, why: str, fault: Exception) -> None:
         self.recorder, self.fault = None, "".join(traceback.format_exception(fault))

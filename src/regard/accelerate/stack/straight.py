@@ -6,79 +6,31 @@ ten launches and nothing between them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from dataclasses import dataclass, field
+from typing import final
 from weakref import WeakKeyDictionary
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
-from regard.accelerate.plain import Linear, Norm, Written, is_plain, is_plain_block, written
-from regard.attention import Dot, Padding, ScaledDot
-from regard.layers import Activation, EncoderBlock
+from regard.accelerate.plain import (
+    Attending,
+    Block,
+    Linear,
+    Norm,
+    Written,
+    is_only_read,
+    is_plain,
+    written,
+)
+from regard.attention import Mask, Padding
 from regard.layers.feedforward import activate
-from regard.layers.stack import is_sharded
-
-if TYPE_CHECKING:
-    from regard.models.encoder import TransformerEncoder
-
-DEVICES = ("cuda",)  # a processor that works itself does not wait
+from regard.layers.stack import Sources, StackForm
+from regard.models import TransformerEncoder
 
 States = Float[Tensor, "batch length width"]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Attention and feed-forward, each behind a residual whose norm stands before or after."""
-
-    norms: tuple[Norm, Norm]
-    before: tuple[bool, bool]
-    into: Linear  # queries, keys and values in one product
-    out: Linear
-    widen: Linear
-    narrow: Linear
-    heads: int
-    scale: float
-    activation: Activation
-
-    @classmethod
-    def of(cls, block: EncoderBlock, dtype: torch.dtype) -> Block:
-        """The weights of a block, copied."""
-        heads, feed = block.attention, block.feedforward
-        residuals = (block.attention_residual, block.feedforward_residual)
-        score = heads.attention.score
-        assert isinstance(score, (Dot, ScaledDot))
-        first, second = residuals
-        return cls(
-            norms=(Norm.of(dtype, first.norm), Norm.of(dtype, second.norm)),
-            before=(first.order == "pre", second.order == "pre"),
-            into=Linear.of(dtype, heads.query, heads.key, heads.value),
-            out=Linear.of(dtype, heads.output),
-            widen=Linear.of(dtype, feed.widen),
-            narrow=Linear.of(dtype, feed.narrow),
-            heads=heads.num_heads,
-            scale=score.scale(heads.key_width),
-            activation=feed.activation,
-        )
-
-    def __call__(self, states: States, sight: Tensor | None) -> States:
-        """Each position reads all that is in sight, then thinks."""
-        (first, second), (early, late) = self.norms, self.before
-        found = self._read(_normed(states, first) if early else states, sight)
-        states = states + found if early else _normed(states + found, first)
-        opened = _normed(states, second) if late else states
-        inner = activate(_mapped(opened, self.widen), self.activation)
-        found = _mapped(inner, self.narrow)
-        return states + found if late else _normed(states + found, second)
-
-    def _read(self, opened: States, sight: Tensor | None) -> States:
-        three = _mapped(opened, self.into).unflatten(-1, (3, self.heads, -1))
-        query, key, value = three.permute(2, 0, 3, 1, 4).unbind(0)
-        found = F.scaled_dot_product_attention(query, key, value, sight, scale=self.scale)
-        return _mapped(found.transpose(1, 2).flatten(2), self.out)
 
 
 @final
@@ -92,54 +44,73 @@ class _Copy:
     norm: Norm | None
 
 
-_copies: WeakKeyDictionary[TransformerEncoder, _Copy] = WeakKeyDictionary()
+@final
+@dataclass(frozen=True, eq=False)
+class Straight(StackForm):
+    """On a GPU alone: a processor that works itself does not wait."""
 
+    devices: tuple[str, ...] = ("cuda",)
+    _copies: WeakKeyDictionary[nn.Module, _Copy] = field(default_factory=WeakKeyDictionary)
 
-def takes(encoder: TransformerEncoder, states: Tensor) -> bool:
-    """Whether it pays and is the same: on a GPU, nothing to learn, full reach, plain blocks unwatched."""
-    return (
-        states.device.type in DEVICES
-        and not torch.is_grad_enabled()
-        and not torch.compiler.is_compiling()
-        and states.numel() > 0
-        and encoder.mask is None
-        and is_plain(encoder, _is_known)
-    )
-
-
-def _is_known(encoder: TransformerEncoder) -> bool:
-    blocks = list(encoder.blocks)
-    if any(map(is_sharded, blocks)):
-        return False
-    if encoder.norm is not None and encoder.norm.form != "standard":
-        return False
-    return all(
-        is_plain_block(
-            [block.attention],
-            block.feedforward,
-            [block.attention_residual, block.feedforward_residual],
+    def takes(
+        self,
+        side: nn.Module,
+        states: Tensor,
+        mask: Mask | None,
+        sources: Sources,  # noqa: ARG002
+    ) -> bool:
+        """Whether it pays and is the same: nothing to learn, plain blocks that nobody watches."""
+        return (
+            states.device.type in self.devices
+            and not torch.is_grad_enabled()
+            and not torch.compiler.is_compiling()
+            and isinstance(side, TransformerEncoder)
+            and isinstance(mask, (Padding, type(None)))
+            and states.numel() > 0
+            and is_plain(side)
+            and is_only_read(side)
         )
-        for block in blocks
-    )
+
+    def run(
+        self,
+        side: nn.Module,
+        states: States,
+        mask: Mask | None,
+        sources: Sources,  # noqa: ARG002
+    ) -> States:
+        """What the blocks and the last norm make of embedded words."""
+        assert isinstance(side, TransformerEncoder)
+        copy = self._copy(side, states.dtype)
+        sight = _sight(mask, states) if isinstance(mask, Padding) else None
+        with torch.autocast(states.device.type, enabled=False):
+            for block in copy.blocks:
+                states = _through(block, states, sight)
+            return states if copy.norm is None else _normed(states, copy.norm)
+
+    def _copy(self, encoder: TransformerEncoder, dtype: torch.dtype) -> _Copy:
+        now, copy = written(encoder), self._copies.get(encoder)
+        if copy is None or (copy.written, copy.dtype) != (now, dtype):
+            blocks = tuple(Block.of(dtype, block) for block in encoder.blocks)
+            norm = None if encoder.norm is None else Norm.of(dtype, encoder.norm)
+            copy = self._copies[encoder] = _Copy(now, dtype, blocks, norm)
+        return copy
 
 
-def read(encoder: TransformerEncoder, states: States, padding: Padding | None) -> States:
-    """What the blocks of an encoder that is taken, and its last norm, make of embedded words."""
-    copy = _copy(encoder, states.dtype)
-    sight = None if padding is None else _sight(padding, states)
-    with torch.autocast(states.device.type, enabled=False):
-        for block in copy.blocks:
-            states = block(states, sight)
-        return states if copy.norm is None else _normed(states, copy.norm)
+def _through(block: Block, states: States, sight: Tensor | None) -> States:
+    """Each position reads all that is in sight, then the feed-forward network."""
+    (first, second), (early, late) = block.norms, block.before
+    change = _attended(block.within, _normed(states, first) if early else states, sight)
+    states = states + change if early else _normed(states + change, first)
+    opened = _normed(states, second) if late else states
+    change = _mapped(activate(_mapped(opened, block.widen), block.activation), block.narrow)
+    return states + change if late else _normed(states + change, second)
 
 
-def _copy(encoder: TransformerEncoder, dtype: torch.dtype) -> _Copy:
-    now, copy = written(encoder), _copies.get(encoder)
-    if copy is None or (copy.written, copy.dtype) != (now, dtype):
-        blocks = tuple(Block.of(block, dtype) for block in encoder.blocks)
-        norm = None if encoder.norm is None else Norm.of(dtype, encoder.norm)
-        copy = _copies[encoder] = _Copy(now, dtype, blocks, norm)
-    return copy
+def _attended(heads: Attending, opened: States, sight: Tensor | None) -> States:
+    three = _mapped(opened, heads.into).unflatten(-1, (3, heads.heads, -1))
+    query, key, value = three.permute(2, 0, 3, 1, 4).unbind(0)
+    context = F.scaled_dot_product_attention(query, key, value, sight, scale=heads.scale)
+    return _mapped(context.transpose(1, 2).flatten(2), heads.out)
 
 
 def _sight(padding: Padding, states: States) -> Float[Tensor, "batch 1 1 key"]:

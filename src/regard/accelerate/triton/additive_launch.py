@@ -10,8 +10,6 @@ from torch import Tensor
 
 from regard.accelerate.triton import additive_kernels as programs
 
-SCRATCH = 1 << 28  # bytes that the way back may use for the scores' gradients, whatever the length
-
 
 @final
 @dataclass(frozen=True)
@@ -22,7 +20,7 @@ class Blocks:
     keys: int
     warps: int
     neurons: int = 64
-    held: int = 32  # keys, of which a program of the way back holds all neurons
+    held: int = 32  # keys, of which a program of the backward pass holds all neurons
     neuron_registers: int | None = None
     fill: int = 4  # programs a processor should find, where the work can be split so far
     unroll: int = 1  # turns of the innermost loop that are written out one after the other
@@ -79,20 +77,21 @@ def backward(
     weight: Tensor,
     lengths: Tensor | None,
     band: list[int],
+    scratch: int,
     context: Tensor,
     normaliser: Tensor,
     gradient: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The gradients of query, key, value and v.
 
-    The scores' gradients are worked out for a chunk of queries at a time, as many as `SCRATCH` has room for.
+    The scores' gradients are worked out for a chunk of queries at a time, as many as `scratch` bytes hold.
     """
     weight, gradient, blocks = weight.contiguous(), gradient.contiguous(), BACKWARD
     delta = (gradient.float() * context.float()).sum(-1)
     asking, offered = _Side.of(query, blocks.queries), _Side.of(key, blocks.keys)
     across, down = asking.turned(query), offered.turned(key)
     (count, width), groups = query.shape[2:], offered.room // blocks.held
-    step = SCRATCH // (4 * asking.rows * blocks.queries * (offered.room + groups * width))
+    step = scratch // (4 * asking.rows * blocks.queries * (offered.room + groups * width))
     step = min(asking.blocks, max(1, step))
     room = asking.rows * step * blocks.queries
     change, partial = delta.new_empty(room * offered.room), delta.new_empty(groups * room * width)

@@ -66,21 +66,22 @@ class Kernels(Operations):
     def recall(self, weights: Weights, state: State, layer: int, found: Found) -> Found:
         """One program a head and hypothesis."""
         rows, slots, positions = state.ancestors.shape
-        context = found.new_empty(rows * slots, weights.heads * weights.head_width)
-        decode_kernels.recall_kernel[(rows * slots, weights.heads)](
+        within, (keys, values) = weights.blocks[layer].within, state.caches[layer]
+        context = found.new_empty(rows * slots, within.heads * within.width)
+        decode_kernels.recall_kernel[(rows * slots, within.heads)](
             found,
-            state.cache[layer, 0],
-            state.cache[layer, 1],
+            keys,
+            values,
             state.ancestors,
             state.position,
             state.is_open,
             context,
-            weights.score_scale,
+            within.scale,
             slots=slots,
             positions=positions,
-            heads=weights.heads,
-            width=weights.head_width,
-            block=block_of(weights.head_width),
+            heads=within.heads,
+            width=within.width,
+            block=block_of(within.width),
             reach=REACH,
             num_warps=4,
         )
@@ -88,19 +89,20 @@ class Kernels(Operations):
 
     def consult(self, weights: Weights, state: State, layer: int, query: Found) -> Found:
         """One program a head and row."""
-        rows, slots = state.tokens.shape
+        (rows, slots), cross = state.tokens.shape, weights.blocks[layer].cross
+        assert cross is not None
         context = torch.empty_like(query)
-        memory = state.memory[:, :, layer]
+        memory = state.memory_of(weights, layer)
         sizes = {
             "row_stride": memory.stride(0),
             "source_stride": memory.stride(1),
-            "heads": weights.heads,
-            "width": weights.head_width,
-            "block": block_of(weights.head_width),
+            "heads": cross.heads,
+            "width": cross.width,
+            "block": block_of(cross.width),
             "reach": REACH,
         }
-        grid = (rows, weights.heads)
-        tensors = (query, memory, state.lengths, context, weights.score_scale)
+        grid = (rows, cross.heads)
+        tensors = (query, memory, state.lengths, context, cross.scale)
         if slots == 1:
             decode_kernels.consult_one_kernel[grid](*tensors, **sizes, num_warps=4)
         else:

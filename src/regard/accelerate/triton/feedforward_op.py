@@ -1,30 +1,25 @@
-"""max(0, x W_1 + b_1) W_2 + b_2 as one operator, made for a GPU: the products' own last acts add and bend.
+"""max(0, x W_1 + b_1) W_2 + b_2 as one operator, made for a GPU: the ReLU is the first product's epilogue.
 
-What came out of the first product says where it bent, so that nothing else is kept. On the way back the
-gradient of that is a product too, whose last act lets through what came out and adds it up for b_1.
+What comes out of the first product says where the ReLU let it through, so that nothing else is kept. In the
+backward pass one kernel masks the gradient by it, and adds it up for b_1.
 """
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.accelerate.triton.norm_op import LARGE
-
 TYPES = (torch.bfloat16, torch.float16)
-HAS_TRITON = find_spec("triton") is not None
 
 States = Float[Tensor, "*rows width"]
 
 
-def takes(states: Tensor, widen: nn.Linear) -> bool:
-    """Whether the operator pays: for many numbers on a GPU, in half precision, with a gradient to come."""
-    known = states.is_cuda and _type(states) in TYPES and widen.bias is not None
-    return known and HAS_TRITON and states.numel() >= LARGE and torch.is_grad_enabled()
+def fits(states: Tensor, widen: nn.Linear) -> bool:
+    """Whether the operator knows this case: half precision, and a bias to add before the ReLU."""
+    return _type(states) in TYPES and widen.bias is not None
 
 
 def feedforward(states: States, widen: nn.Linear, narrow: nn.Linear, *, late: bool) -> States:
@@ -33,8 +28,8 @@ def feedforward(states: States, widen: nn.Linear, narrow: nn.Linear, *, late: bo
     last = narrow.bias.detach() if late else narrow.bias
     weights = (widen.weight, widen.bias, narrow.weight, last)
     rows = states.flatten(0, -2).to(dtype)
-    found, _ = _feedforward(rows, *(weight.to(dtype) for weight in weights))
-    return found.unflatten(0, states.shape[:-1])
+    output, _ = _feedforward(rows, *(weight.to(dtype) for weight in weights))
+    return output.unflatten(0, states.shape[:-1])
 
 
 def _type(states: Tensor) -> torch.dtype:
@@ -45,13 +40,13 @@ def _type(states: Tensor) -> torch.dtype:
 @torch.library.custom_op(
     "regard::feedforward",
     mutates_args=(),
-    schema="(Tensor states, Tensor widen, Tensor bend, Tensor narrow, Tensor last) -> (Tensor, Tensor)",
+    schema="(Tensor states, Tensor widen, Tensor shift, Tensor narrow, Tensor last) -> (Tensor, Tensor)",
 )
 def _feedforward(
-    states: Tensor, widen: Tensor, bend: Tensor, narrow: Tensor, last: Tensor
+    states: Tensor, widen: Tensor, shift: Tensor, narrow: Tensor, last: Tensor
 ) -> tuple[Tensor, Tensor]:
     """What comes out, and what was inside."""
-    inside = torch._addmm_activation(bend, states, widen.t())
+    inside = torch._addmm_activation(shift, states, widen.t())
     return torch.addmm(last, inside, narrow.t()), inside
 
 
@@ -59,7 +54,7 @@ def _feedforward(
 def _feedforward_shapes(
     states: Tensor,
     widen: Tensor,
-    bend: Tensor,  # noqa: ARG001
+    shift: Tensor,  # noqa: ARG001
     narrow: Tensor,
     last: Tensor,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor]:
@@ -67,24 +62,22 @@ def _feedforward_shapes(
 
 
 @torch.library.custom_op(
-    "regard::bent",
+    "regard::relu_backward",
     mutates_args=(),
     schema="(Tensor gradient, Tensor narrow, Tensor inside) -> (Tensor, Tensor)",
 )
-def _bent(gradient: Tensor, narrow: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradient of what was inside before it was bent, and its sum over rows, which is that of b_1."""
+def _masked(gradient: Tensor, narrow: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradient before the ReLU, and its sum over rows, which is that of b_1."""
     if inside.is_cuda:
-        from regard.accelerate.triton import feedforward_kernels as programs
+        from regard.accelerate.triton.sums_kernels import masked
 
-        if programs.takes(gradient, inside):
-            return programs.product(gradient.contiguous(), narrow.contiguous(), inside)
-        return programs.bent(gradient @ narrow, inside)
+        return masked(gradient @ narrow, inside)
     passed = (gradient @ narrow).masked_fill(inside <= 0, 0.0)
     return passed, passed.sum(0, dtype=_wide(inside))
 
 
-@_bent.register_fake
-def _bent_shapes(
+@_masked.register_fake
+def _masked_shapes(
     gradient: Tensor,  # noqa: ARG001
     narrow: Tensor,  # noqa: ARG001
     inside: Tensor,
@@ -104,7 +97,7 @@ def _remember(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor
 
 def _backward(ctx: Any, gradient: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
     states, widen, narrow, inside = ctx.saved_tensors
-    passed, summed = _bent(gradient, narrow, inside)
+    passed, summed = _masked(gradient, narrow, inside)
     last = gradient.sum(0) if ctx.needs_input_grad[4] else None
     return (
         passed @ widen,

@@ -69,11 +69,18 @@ def _turn(
             tl.store(here, gradient.to(logits.dtype.element_ty), mask=FULL | (place < columns))
 
 
-def turn(logits: Tensor, targets: Tensor, symbols: int, smoothing: float, ignore: int) -> Tensor:
+def turn(
+    logits: Tensor,
+    targets: Tensor,
+    symbols: int,
+    smoothing: float,
+    ignore: int,
+    most: int = BLOCK,
+) -> Tensor:
     """The loss of each row; its logits are overwritten by the gradient by them."""
     rows, columns = logits.shape
     losses = torch.empty(rows, device=logits.device, dtype=torch.float32)
-    block = min(BLOCK, triton.next_power_of_2(columns))
+    block = min(most, triton.next_power_of_2(columns))
     _turn[(rows,)](
         logits, targets, losses, columns, symbols, smoothing,
         IGNORE=ignore, BLOCK=block, FULL=columns == symbols and symbols % block == 0,

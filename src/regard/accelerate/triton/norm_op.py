@@ -1,7 +1,8 @@
 """Layer normalisation by kernels of our own on a GPU, alone or behind the sum that it normalises.
 
-x' = x + dropout(f) and y = norm(x') are one pass over memory, and so is their way back: the gradients of x'
-and y meet on the chip. What dropout keeps is a function of a seed and the place, worked out when needed.
+x' = x + dropout(f) and y = norm(x') are one pass over memory, and so is their backward pass: the gradients
+of x' and y meet on the chip. What dropout keeps is a function of a seed and the place, worked out when
+needed.
 """
 
 from __future__ import annotations
@@ -14,9 +15,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 WIDEST = 8192  # a row must fit on the chip
-LARGE = (
-    1 << 22
-)  # numbers, from which a pass over memory costs more than calling a kernel of our own
 TYPES = (torch.float32, torch.bfloat16, torch.float16)
 HAS_TRITON = find_spec("triton") is not None
 
@@ -24,11 +22,10 @@ States = Float[Tensor, "... width"]
 Vector = Float[Tensor, " width"]
 
 
-def takes(states: Tensor, *others: Tensor) -> bool:
-    """Whether the kernels know these tensors, and pay: for many numbers, and with a gradient to come."""
-    fits = states.dtype in TYPES and states.shape[-1] <= WIDEST and states.numel() >= LARGE
+def fits(states: Tensor, *others: Tensor) -> bool:
+    """Whether the kernels know these tensors."""
     alike = all(one.shape == states.shape and one.dtype == states.dtype for one in others)
-    return HAS_TRITON and states.is_cuda and fits and alike and torch.is_grad_enabled()
+    return alike and states.dtype in TYPES and states.shape[-1] <= WIDEST
 
 
 def norm(states: States, weight: Vector, bias: Vector, eps: float) -> States:
@@ -44,14 +41,14 @@ def add_norm(
     bias: Vector,
     eps: float,
     dropout: float,
-    debt: Vector | None = None,
+    late: Vector | None = None,
 ) -> tuple[States, States]:
     """The sum x' = x + dropout(f), and its norm.
 
-    `debt` was added to every row of f, and gets its gradient here: the sum of all rows' of f.
+    `late` is a bias that was added to every row of f, and gets its gradient here: the sum of all rows' of f.
     """
     seed = torch.randint(1 << 62, (1,), device=states.device) if dropout else None
-    joined, normed, _, _ = _norm(states, change, weight, bias, seed, eps, dropout, debt)
+    joined, normed, _, _ = _norm(states, change, weight, bias, seed, eps, dropout, late)
     return joined, normed
 
 
@@ -59,7 +56,7 @@ def add_norm(
     "regard::norm",
     mutates_args=(),
     schema="(Tensor states, Tensor? change, Tensor weight, Tensor bias, Tensor? seed, float eps, "
-    "float dropout, Tensor? debt) -> (Tensor, Tensor, Tensor, Tensor)",
+    "float dropout, Tensor? late) -> (Tensor, Tensor, Tensor, Tensor)",
 )
 def _norm(
     states: Tensor,
@@ -69,7 +66,7 @@ def _norm(
     seed: Tensor | None,
     eps: float,
     dropout: float,
-    debt: Tensor | None,  # noqa: ARG001
+    late: Tensor | None,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The sum (empty where nothing is added), its norm, and each row's mean and 1 / deviation."""
     from regard.accelerate.triton import norm_kernels
@@ -87,7 +84,7 @@ def _norm_shapes(
     seed: Tensor | None,  # noqa: ARG001
     eps: float,  # noqa: ARG001
     dropout: float,  # noqa: ARG001
-    debt: Tensor | None,  # noqa: ARG001
+    late: Tensor | None,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     rows = states.shape[:-1].numel()
     joined = states.new_empty(0 if change is None else states.shape)
@@ -99,7 +96,7 @@ def _norm_shapes(
     "regard::norm_backward",
     mutates_args=(),
     schema="(Tensor of_normed, Tensor? of_joined, Tensor joined, Tensor mean, Tensor scale, "
-    "Tensor weight, Tensor? seed, float dropout, bool owes) -> (Tensor, Tensor, Tensor)",
+    "Tensor weight, Tensor? seed, float dropout, bool has_late) -> (Tensor, Tensor, Tensor)",
 )
 def _gradients(
     of_normed: Tensor,
@@ -110,9 +107,9 @@ def _gradients(
     weight: Tensor,
     seed: Tensor | None,
     dropout: float,
-    owes: bool,
+    has_late: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What the states, the change (empty if it is the same), gamma, beta and the debt should have been."""
+    """Gradients of the states, of the change (empty if it is the same), of gamma, beta and the late bias."""
     from regard.accelerate.triton import norm_kernels
 
     beside = None if of_joined is None else of_joined.contiguous()
@@ -125,7 +122,7 @@ def _gradients(
         weight,
         seed,
         dropout,
-        owes,
+        has_late,
     )
 
 
@@ -139,17 +136,17 @@ def _gradients_shapes(
     weight: Tensor,
     seed: Tensor | None,
     dropout: float,  # noqa: ARG001
-    owes: bool,
+    has_late: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     of_change = joined.new_empty(0 if seed is None else joined.shape)
-    of_weights = weight.new_empty(3 if owes else 2, len(weight), dtype=torch.float32)
+    of_weights = weight.new_empty(3 if has_late else 2, len(weight), dtype=torch.float32)
     return joined.new_empty(joined.shape), of_change, of_weights
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    states, change, weight, _, seed, _, ctx.dropout, debt = inputs
+    states, change, weight, _, seed, _, ctx.dropout, late = inputs
     joined, _, mean, scale = output
-    ctx.debt_type = None if debt is None else debt.dtype
+    ctx.late_type = None if late is None else late.dtype
     ctx.is_sum, ctx.has_seed = change is not None, seed is not None
     kept = (states if change is None else joined, mean, scale, weight)
     ctx.save_for_backward(*kept, *([] if seed is None else [seed]))
@@ -161,14 +158,14 @@ def _backward(
     joined, mean, scale, weight, *seeds = ctx.saved_tensors
     seed = seeds[0] if ctx.has_seed else None
     beside = of_joined if ctx.is_sum else None
-    owes = ctx.debt_type is not None
+    has_late = ctx.late_type is not None
     of_states, of_change, of_weights = _gradients(
-        of_normed, beside, joined, mean, scale, weight, seed, ctx.dropout, owes
+        of_normed, beside, joined, mean, scale, weight, seed, ctx.dropout, has_late
     )
     of_weight, of_bias = of_weights[:2].to(weight.dtype).unbind(0)
-    of_debt = of_weights[2].to(ctx.debt_type) if owes else None
+    of_late = of_weights[2].to(ctx.late_type) if has_late else None
     moved = (of_change if ctx.has_seed else of_states) if ctx.is_sum else None
-    return of_states, moved, of_weight, of_bias, None, None, None, of_debt
+    return of_states, moved, of_weight, of_bias, None, None, None, of_late
 
 
 _norm.register_autograd(_backward, setup_context=_remember)

@@ -1,6 +1,6 @@
 """Softmax attention inside each of many short sequences of a packed row, on a GPU.
 
-A sentence fits on the chip, or several do (`shares`): their queries, keys and values are read once, and once
+A sentence fits on the chip, or several do (`tiles`): their queries, keys and values are read once, and once
 more for all three gradients. Kernels made for long rows would spend their time on pairs that never meet.
 """
 
@@ -16,16 +16,9 @@ from torch import Tensor
 
 from regard.attention.packed import Packed
 
-WIDTHS = (16, 32, 64, 128)
 HAS_TRITON = find_spec("triton") is not None
 
 Split = Float[Tensor, "1 heads places width"]
-
-
-def takes(like: Tensor, *widths: int) -> bool:
-    """Whether the kernel knows queries, keys and values of these widths where this tensor is."""
-    alike = all(width == widths[0] for width in widths)
-    return HAS_TRITON and like.is_cuda and alike and widths[0] in WIDTHS
 
 
 def attend(
@@ -33,7 +26,7 @@ def attend(
 ) -> Split:
     """softmax(q k^T scale) v for each sequence; places of no sequence get 0."""
     asked, told = packing.queries, packing.keys
-    layout = asked.numbers, told.numbers, asked.shares, told.shares
+    layout = asked.numbers, told.numbers, asked.tiles, told.tiles
     longest = max(asked.longest, told.longest)
     found, _ = _attend(query, key, value, *layout, longest, causal, scale)
     return found.transpose(0, 1).unsqueeze(0)
@@ -43,7 +36,7 @@ def attend(
     "regard::segments",
     mutates_args=(),
     schema="(Tensor query, Tensor key, Tensor value, Tensor query_numbers, Tensor key_numbers, "
-    "Tensor query_shares, Tensor key_shares, int longest, bool causal, float scale) -> (Tensor, Tensor)",
+    "Tensor query_tiles, Tensor key_tiles, int longest, bool causal, float scale) -> (Tensor, Tensor)",
 )
 def _attend(
     query: Tensor,
@@ -51,8 +44,8 @@ def _attend(
     value: Tensor,
     query_numbers: Tensor,
     key_numbers: Tensor,
-    query_shares: Tensor,
-    key_shares: Tensor,
+    query_tiles: Tensor,
+    key_tiles: Tensor,
     longest: int,
     causal: bool,
     scale: float,
@@ -60,7 +53,7 @@ def _attend(
     """The context (place, heads, width), and the log of each query's sum of exponentials, in base 2."""
     from regard.accelerate.triton import segments_launch
 
-    layout = query_numbers, key_numbers, query_shares, key_shares
+    layout = query_numbers, key_numbers, query_tiles, key_tiles
     return segments_launch.forward(query, key, value, layout, longest, causal, scale)
 
 
@@ -71,8 +64,8 @@ def _attend_shapes(
     value: Tensor,  # noqa: ARG001
     query_numbers: Tensor,  # noqa: ARG001
     key_numbers: Tensor,  # noqa: ARG001
-    query_shares: Tensor,  # noqa: ARG001
-    key_shares: Tensor,  # noqa: ARG001
+    query_tiles: Tensor,  # noqa: ARG001
+    key_tiles: Tensor,  # noqa: ARG001
     longest: int,  # noqa: ARG001
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
@@ -87,7 +80,7 @@ def _attend_shapes(
     "regard::segments_backward",
     mutates_args=(),
     schema="(Tensor gradient, Tensor query, Tensor key, Tensor value, Tensor context, "
-    "Tensor log_sums, Tensor query_numbers, Tensor key_numbers, Tensor query_shares, Tensor key_shares, "
+    "Tensor log_sums, Tensor query_numbers, Tensor key_numbers, Tensor query_tiles, Tensor key_tiles, "
     "int longest, bool causal, float scale) -> (Tensor, Tensor, Tensor)",
 )
 def _gradients(  # noqa: PLR0913, PLR0917
@@ -99,8 +92,8 @@ def _gradients(  # noqa: PLR0913, PLR0917
     log_sums: Tensor,
     query_numbers: Tensor,
     key_numbers: Tensor,
-    query_shares: Tensor,
-    key_shares: Tensor,
+    query_tiles: Tensor,
+    key_tiles: Tensor,
     longest: int,
     causal: bool,
     scale: float,
@@ -108,7 +101,7 @@ def _gradients(  # noqa: PLR0913, PLR0917
     """What queries, keys and values should have been, each (place, heads, width)."""
     from regard.accelerate.triton import segments_launch
 
-    layout = query_numbers, key_numbers, query_shares, key_shares
+    layout = query_numbers, key_numbers, query_tiles, key_tiles
     return segments_launch.backward(
         gradient, query, key, value, context, log_sums, layout, longest, causal, scale
     )
@@ -124,8 +117,8 @@ def _gradients_shapes(  # noqa: PLR0913, PLR0917
     log_sums: Tensor,  # noqa: ARG001
     query_numbers: Tensor,  # noqa: ARG001
     key_numbers: Tensor,  # noqa: ARG001
-    query_shares: Tensor,  # noqa: ARG001
-    key_shares: Tensor,  # noqa: ARG001
+    query_tiles: Tensor,  # noqa: ARG001
+    key_tiles: Tensor,  # noqa: ARG001
     longest: int,  # noqa: ARG001
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
@@ -167,7 +160,7 @@ def attend_within(
     """
     joined = F.linear(states, weight, None if bias is None else bias.detach())
     queries = packing.queries
-    layout = queries.numbers, queries.shares
+    layout = queries.numbers, queries.tiles
     found, _ = _within(joined, bias, *layout, queries.longest, heads, causal, scale)
     return found.transpose(0, 1).unsqueeze(0)
 
@@ -181,14 +174,14 @@ def _thirds(joined: Tensor, heads: int) -> tuple[Tensor, Tensor, Tensor]:
 @torch.library.custom_op(
     "regard::segments_within",
     mutates_args=(),
-    schema="(Tensor joined, Tensor? bias, Tensor numbers, Tensor shares, int longest, int heads, "
+    schema="(Tensor joined, Tensor? bias, Tensor numbers, Tensor tiles, int longest, int heads, "
     "bool causal, float scale) -> (Tensor, Tensor)",
 )
 def _within(
     joined: Tensor,
     bias: Tensor | None,  # noqa: ARG001
     numbers: Tensor,
-    shares: Tensor,
+    tiles: Tensor,
     longest: int,
     heads: int,
     causal: bool,
@@ -198,7 +191,7 @@ def _within(
     from regard.accelerate.triton import segments_launch
 
     query, key, value = _thirds(joined, heads)
-    layout = numbers, numbers, shares, shares
+    layout = numbers, numbers, tiles, tiles
     return segments_launch.forward(query, key, value, layout, longest, causal, scale)
 
 
@@ -207,7 +200,7 @@ def _within_shapes(
     joined: Tensor,
     bias: Tensor | None,  # noqa: ARG001
     numbers: Tensor,  # noqa: ARG001
-    shares: Tensor,  # noqa: ARG001
+    tiles: Tensor,  # noqa: ARG001
     longest: int,  # noqa: ARG001
     heads: int,
     causal: bool,  # noqa: ARG001
@@ -222,7 +215,7 @@ def _within_shapes(
     "regard::segments_within_backward",
     mutates_args=(),
     schema="(Tensor gradient, Tensor joined, Tensor context, Tensor log_sums, Tensor numbers, "
-    "Tensor shares, bool has_bias, int longest, int heads, bool causal, float scale) -> (Tensor, Tensor)",
+    "Tensor tiles, bool has_bias, int longest, int heads, bool causal, float scale) -> (Tensor, Tensor)",
 )
 def _gradient_within(  # noqa: PLR0913, PLR0917
     gradient: Tensor,
@@ -230,7 +223,7 @@ def _gradient_within(  # noqa: PLR0913, PLR0917
     context: Tensor,
     log_sums: Tensor,
     numbers: Tensor,
-    shares: Tensor,
+    tiles: Tensor,
     has_bias: bool,
     longest: int,
     heads: int,
@@ -243,10 +236,10 @@ def _gradient_within(  # noqa: PLR0913, PLR0917
 
     found = torch.empty_like(joined, memory_format=torch.contiguous_format)
     query, key, value = _thirds(joined, heads)
-    sums = log_sums.new_empty(len(shares), joined.shape[-1]) if has_bias else None
+    sums = log_sums.new_empty(len(tiles), joined.shape[-1]) if has_bias else None
     segments_launch.backward(
         gradient.contiguous(), query, key, value, context, log_sums,
-        (numbers, numbers, shares, shares), longest, causal, scale, into=_thirds(found, heads),
+        (numbers, numbers, tiles, tiles), longest, causal, scale, into=_thirds(found, heads),
         of_bias=sums,
     )  # fmt: skip
     return found, log_sums.new_empty(0) if sums is None else add_up(sums)
@@ -259,7 +252,7 @@ def _gradient_within_shape(  # noqa: PLR0913, PLR0917
     context: Tensor,  # noqa: ARG001
     log_sums: Tensor,
     numbers: Tensor,  # noqa: ARG001
-    shares: Tensor,  # noqa: ARG001
+    tiles: Tensor,  # noqa: ARG001
     has_bias: bool,
     longest: int,  # noqa: ARG001
     heads: int,  # noqa: ARG001
@@ -271,9 +264,9 @@ def _gradient_within_shape(  # noqa: PLR0913, PLR0917
 
 
 def _remember_within(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    joined, bias, numbers, shares, *ctx.rest = inputs
+    joined, bias, numbers, tiles, *ctx.rest = inputs
     ctx.bias_type = None if bias is None else bias.dtype
-    ctx.save_for_backward(joined, *output, numbers, shares)
+    ctx.save_for_backward(joined, *output, numbers, tiles)
 
 
 def _backward_within(ctx: Any, gradient: Tensor, _of_log_sums: Tensor) -> tuple[Tensor | None, ...]:

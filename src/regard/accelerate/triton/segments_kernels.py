@@ -13,10 +13,10 @@ from regard.accelerate.triton import segments_tiles_kernels as tiles
 
 @triton.jit
 @no_type_check
-def _share(shares, number):
+def _tile(tiles, number):
     """Where a share begins on a side, and how many places it has there."""
-    first = tl.load(shares + 3 * number)
-    return first, tl.load(shares + 3 * number + 1) - first
+    first = tl.load(tiles + 3 * number)
+    return first, tl.load(tiles + 3 * number + 1) - first
 
 
 @triton.jit
@@ -28,15 +28,15 @@ def _at(base, head, head_stride, place, place_stride):
 @triton.jit
 @no_type_check
 def forward(
-    query, key, value, context, log_sums, query_numbers, key_numbers, query_shares, key_shares,
+    query, key, value, context, log_sums, query_numbers, key_numbers, query_tiles, key_tiles,
     query_head, query_place, key_head, key_place, value_head, value_place, places, scale, heads,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr,
     LONG: tl.constexpr,
 ):  # fmt: skip
     """What each query finds."""
     number, head, row = tl.program_id(0) // heads, tl.program_id(0) % heads, heads * WIDTH
-    first, queries = _share(query_shares, number)
-    key_first, keys = _share(key_shares, number)
+    first, queries = _tile(query_tiles, number)
+    key_first, keys = _tile(key_tiles, number)
     query = _at(query, head, query_head, first, query_place)
     key = _at(key, head, key_head, key_first, key_place)
     value = _at(value, head, value_head, key_first, value_place)
@@ -45,7 +45,7 @@ def forward(
     query_numbers += first
     key_numbers += key_first
     if LONG and tl.maximum(queries, keys) > BLOCK:
-        part = tl.load(query_shares + 3 * number + 2)
+        part = tl.load(query_tiles + 3 * number + 2)
         tiles.forward(
             query, key, value, context, log_sums, query_numbers, key_numbers, queries, keys, part,
             query_place, key_place, value_place, row, scale, CAUSAL, WIDTH, BLOCK, SIZE,
@@ -61,7 +61,7 @@ def forward(
 @no_type_check
 def backward(
     gradient, query, key, value, context, log_sums, of_query, of_key, of_value, of_bias,
-    query_numbers, key_numbers, query_shares, key_shares,
+    query_numbers, key_numbers, query_tiles, key_tiles,
     query_head, query_place, key_head, key_place, value_head, value_place,
     of_query_place, of_key_place, of_value_place, places, scale, heads,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr,
@@ -69,8 +69,8 @@ def backward(
 ):  # fmt: skip
     """All three gradients, and a program's part of the biases'."""
     number, head, row = tl.program_id(0) // heads, tl.program_id(0) % heads, heads * WIDTH
-    first, queries = _share(query_shares, number)
-    key_first, keys = _share(key_shares, number)
+    first, queries = _tile(query_tiles, number)
+    key_first, keys = _tile(key_tiles, number)
     gradient = _at(gradient, head, WIDTH, first, row)
     query = _at(query, head, query_head, first, query_place)
     key = _at(key, head, key_head, key_first, key_place)
@@ -85,7 +85,7 @@ def backward(
         of_bias = _at(of_bias, head, WIDTH, number, 3 * row)
     if LONG and tl.maximum(queries, keys) > BLOCK:
         context = _at(context, head, WIDTH, first, row)
-        part = tl.load(query_shares + 3 * number + 2)
+        part = tl.load(query_tiles + 3 * number + 2)
         tiles.backward(
             gradient, query, key, value, context, log_sums, of_query, of_key, of_value, of_bias,
             query_numbers, key_numbers, queries, keys, part, row, query_place, key_place,

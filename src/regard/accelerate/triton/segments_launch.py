@@ -16,7 +16,7 @@ ON_CHIP = 256  # bytes a place, for tiles as large as those by which work is sha
 # the way forward.
 REGISTERS, REGISTERS_BACK = 96, 168
 
-Layout = tuple[Tensor, Tensor, Tensor, Tensor]  # numbers of queries and keys, shares of both
+Layout = tuple[Tensor, Tensor, Tensor, Tensor]  # numbers of queries and keys, tiles of both
 
 
 def options(query: Tensor, longest: int, causal: bool, back: bool) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def backward(  # noqa: PLR0913, PLR0917
     """Gradients of queries, keys and values, each (place, heads, width).
 
     `into` says where else to write them, each (1, heads, place, width), heads side by side. `of_bias`
-    (shares, 3 * heads * width) gets what each share adds to the gradients of biases.
+    (tiles, 3 * heads * width) gets what each share adds to the gradients of biases.
     """
     query, key, value = map(_together, (query, key, value))
     _, heads, places, width = query.shape
