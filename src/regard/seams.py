@@ -2,8 +2,9 @@
 
 A seam is an ordered list of forms. Code that works by a formula first asks them in turn "do you take this
 case?"; the first that does works the case out, equal to the formula by law, and the formula itself does the
-rest. The forms live in `accelerate/`: a seam names its room there, and imports it when it is first asked, so
-that nothing has to be switched on, and nothing below `accelerate/` imports it otherwise.
+rest. The forms live in `accelerate/`: a seam names its room there, and imports it when it is first asked
+(at the latest; a module does when it is made), so that nothing has to be switched on, and nothing below
+`accelerate/` imports it otherwise.
 
 >>> with regard.reference():
 ...     model.translate("the black cat")  # every number by its formula, on any device

@@ -13,7 +13,7 @@ PUBLIC = """
     GlobalWindow Gumbel Hard Heads Hypothesis Learned Location Memory Model ModelSettings Padding
     Prediction Predictor Proportional RegardError Relu Rotary Run ScaledDot Sigmoid Sinusoidal Sizes
     Softmax Sparsemax Strided Trace Window align attend beam build count_parameters greedy head_view load
-    Listener look model_view neuron_view sample sinusoid trace train watch worked
+    Listener look model_view neuron_view reference sample sinusoid trace train watch worked
 """.split()  # noqa: SIM905
 
 

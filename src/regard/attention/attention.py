@@ -52,6 +52,7 @@ class Attention(nn.Module):
         self.dropout = dropout
         self.site = site
         self.watcher: Watcher | None = None
+        formula.ATTEND.forms()  # imported now: a compiler would stop where a module is imported
 
     @property
     def is_dropping(self) -> bool:

@@ -25,6 +25,7 @@ class Stack(nn.ModuleList, Generic[M]):
 
     def __init__(self, modules: Iterable[M]) -> None:
         super().__init__(list(modules))
+        STACK.forms()  # imported now: a compiler would stop where a module is imported
 
     def __iter__(self) -> Iterator[M]:
         return cast("Iterator[M]", super().__iter__())

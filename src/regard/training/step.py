@@ -16,10 +16,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.attention.formula import ATTEND
 from regard.data.batches import BatchRows
 from regard.errors import MemoryLimitError
-from regard.layers.stack import STACK
 from regard.models import Model
 from regard.run.device import is_out_of_memory, need_bfloat16
 from regard.run.settings import TrainSettings
@@ -41,8 +39,7 @@ class Learner(nn.Module):
     def __init__(self, task: Task, model: Model, objective: Objective) -> None:
         super().__init__()
         self.task, self.model, self.objective = task, model, objective
-        for seam in (ATTEND, STACK, LOSS):
-            seam.forms()  # imported now: a compiler would stop where a module is imported
+        LOSS.forms()  # imported now: a compiler would stop where a module is imported
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """The objective, summed over the batch's targets."""
