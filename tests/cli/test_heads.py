@@ -65,3 +65,13 @@ def test_a_model_without_attention_says_so(runs, tell):
     code, _, err = tell("heads", folder, "--data", runs / "data.tsv")
     assert code == 2
     assert "no attention heads" in err
+
+
+def test_position_and_content_are_measured_when_asked_for(runs, tell, tell_json):
+    folder = kinds.make(runs / "shares", "transformer")
+    options = ["heads", folder, "--data", runs / "data.tsv", "--position"]
+    code, answer = tell_json(*options)
+    assert code == 0, answer
+    assert all(head["position"] is not None for head in answer["heads"] if head["kind"] == "cross")
+    assert tell(*options, "--svg", runs / "p.svg")[0] == 0
+    assert "share of position" in (runs / "p.svg").read_text()

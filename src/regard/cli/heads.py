@@ -37,6 +37,13 @@ def heads(
     to: Annotated[str | None, typer.Option(help="The language to translate into.")] = None,
     most: Annotated[int, typer.Option(min=1, help="How many sentences to look at.")] = 100,
     longest: Annotated[int, typer.Option(min=1, help="Leave longer sentences out, in words.")] = 40,
+    position: Annotated[
+        bool,
+        typer.Option(
+            "--position",
+            help="Also measure how much of each score is position, how much is content.",
+        ),
+    ] = False,
     sort: Annotated[
         str | None, typer.Option(help="A measure to sort by, largest first: entropy, previous, ...")
     ] = None,
@@ -66,7 +73,12 @@ def heads(
     to = to or first_direction(predictor)
     sentences = _sentences(predictor, data, gold, most, longest)
     output.say(f"looking at {len(sentences)} sentences, each twice")
-    seen = survey(looker(predictor, to), sentences)
+    look = looker(predictor, to)
+    seen = survey(look, sentences)
+    if position:
+        from regard.traces.position_content import by_shuffling, with_shares
+
+        seen = with_shares(seen, by_shuffling(look, sentences))
     chosen = _chosen(seen, sort, role, kind)
     _show(chosen, f"{model}, {len(sentences)} sentences", svg, csv, as_json)
 

@@ -17,7 +17,7 @@ from rich.style import Style
 from rich.table import Table
 
 from regard.show.colour import Paint, cividis
-from regard.show.figure import FONT, GAP, TITLE, Box, Figure, Shape, Words
+from regard.show.figure import FONT, GAP, HEADS, TITLE, Box, Figure, Shape, Words
 from regard.show.label import in_ascii, padded, shortened
 from regard.traces.heads import MEASURES, Head
 
@@ -46,11 +46,13 @@ def table(heads: Sequence[Head], title: str = "") -> Table:
     shown = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
     shown.add_column("attention")
     shown.add_column("head", justify="right")
-    for name in COLUMNS:
+    measured = any(head.measures.get("position") is not None for head in heads)
+    columns = (*COLUMNS, "position", "content") if measured else COLUMNS
+    for name in columns:
         shown.add_column(name, justify="right")
     shown.add_column("what it does")
     for head in heads:
-        values = (head.measures.get(name) for name in COLUMNS)
+        values = (head.measures.get(name) for name in columns)
         cells = ("-" if value is None else f"{value:.2f}" for value in values)
         shown.add_row(f"{head.kind} {head.layer}", str(head.head), *cells, summary(head))
     return shown
@@ -136,9 +138,25 @@ def figure(heads: Sequence[Head], title: str = "") -> Figure:
                 Box(x, y, 12, HIGH - 2, colour, f"{head.name}: {summary(head) or 'no role'}")
             )
             shapes.append(Words(x + 16, y + HIGH / 2 + 4.5, shortened(_label(head), 11)))
+            shapes += _bar(head, x + 16, y + HIGH - 5)
     bottom = top + len(rows) * HIGH
-    note = "colour: mean of the largest weight, dark 0 to light 1"
+    note = "square: mean of the largest weight, dark 0 to light 1"
+    if any(head.measures.get("position") is not None for head in heads):
+        note += "; bar: share of position (blue) and of content (orange) in the score"
     shapes.append(Words(GAP, bottom + 16, note, weight=300))
     width = max(left + most * WIDE, GAP + 0.62 * FONT * len(note)) + GAP
     kept = tuple(one for one in shapes if not isinstance(one, Words) or one.text)
     return Figure(round(width), round(bottom + 28), title, kept)
+
+
+def _bar(head: Head, x: float, y: float) -> Iterator[Shape]:
+    """Shares of position and of content in the score, as lengths; the rest is grey."""
+    shares = [head.measures.get(name) for name in ("position", "content")]
+    if shares[0] is None or shares[1] is None:
+        return
+    room = WIDE - 24
+    position, content = min(1.0, shares[0]), min(1.0 - min(1.0, shares[0]), shares[1])
+    said = f"{head.name}: position {shares[0]:.0%}, content {shares[1]:.0%}"
+    yield Box(x, y, room, 3, "#dddddd", said)
+    yield Box(x, y, room * position, 3, HEADS[0], said)
+    yield Box(x + room * position, y, room * content, 3, HEADS[1], said)

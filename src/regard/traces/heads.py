@@ -7,6 +7,7 @@ first separator       weight on the first token, and on the other special ones: 
 duplicate induction   weight on the same token elsewhere; behind an earlier one of the same (Olsson 2022)
 rare                  how often the largest weight is on the rarest token of the text (Voita 2019)
 alignment             how often a cross-attention's largest weight is on the word that it must come from
+position content      shares of the variance of its scores, where they were measured (position_content.py)
 
 Every number has two controls: a head that looks at random, and the same model on the text with its words
 shuffled. Rows that could look at one key alone, and special tokens as queries, are not counted.
@@ -42,6 +43,8 @@ MEASURES = (
     "induction",
     "rare",
     "alignment",
+    "position",
+    "content",
 )
 POSITIONAL = 0.9  # of the largest weights lie at one offset (Voita 2019)
 SYNTACTIC = 0.1  # more often right than the best fixed offset (Voita 2019)
