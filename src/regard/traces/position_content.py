@@ -142,8 +142,8 @@ class _Cells:
                 continue
             centred = scores[row, finite] - scores[row, finite].mean()
             self._values += centred.tolist()
-            self._positions += [(row, int(column)) for column in finite]
-            self._words += [(name, columns[column]) for column in finite]
+            self._positions += [(row, column) for column in finite.tolist()]
+            self._words += [(name, columns[column]) for column in finite.tolist()]
 
     def shares(self) -> Shares | None:
         """None where all scores are the same."""
