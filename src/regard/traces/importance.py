@@ -1,0 +1,189 @@
+"""How much each head matters, and how few a model can do with.
+
+gradient   E |dL / d gate| over examples, the gate a factor of 1 on the head (Michel 2019, equation 2); within
+           each layer divided by the norm of its heads, as the paper does
+ablation   how much a loss or a score changes when the head alone is closed (Michel 2019, section 3)
+
+A gate multiplies a head's weights, which is the same as multiplying its context: the model stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.attention import Aligned, Attention, Heads
+from regard.data.example import Example
+from regard.errors import DataError, UsageError
+from regard.models import Model
+from regard.tasks.batch import Batch
+from regard.tasks.groups import groups
+from regard.tasks.task import Task, device_of
+from regard.traces.site import Kind, kind_of_site
+
+Place = tuple[str, int]  # the path of an attention, and a head of it
+Measure = Callable[[], float]
+TOKENS = 2048  # a batch
+PRUNABLE: tuple[Kind, ...] = ("encoder-self", "decoder-self", "cross")
+
+
+@final
+@dataclass(frozen=True)
+class Point:
+    """A model with some heads left, and what it is worth."""
+
+    left: int
+    value: float
+    closed: tuple[Place, ...]
+
+
+def places(model: Model) -> dict[Place, Kind]:
+    """Every head of a Transformer's attentions, and the kind of attention it belongs to."""
+    found: dict[Place, Kind] = {}
+    for path, attention in _attentions(model).items():
+        assert attention.site is not None
+        kind = kind_of_site(attention.site)
+        for head in range(_count(model, path)):
+            found[path, head] = kind
+    return found
+
+
+@contextmanager
+def gated(model: Model, gates: Mapping[str, Tensor]) -> Iterator[None]:
+    """Inside the `with`, the heads of these attentions are multiplied by these numbers, one a head."""
+    chosen = {path: _attentions(model)[path] for path in gates}
+    if any(attention.watcher is not None for attention in chosen.values()):
+        raise UsageError(
+            "this model is being watched", "gates", "leave the `with watch(...)` first"
+        )
+
+    def gate(path: str) -> Callable[[Aligned], Tensor]:
+        return lambda aligned: aligned.weights * gates[path].view(-1, 1, 1).to(aligned.weights)
+
+    try:
+        for path, attention in chosen.items():
+            attention.watcher = gate(path)
+        yield
+    finally:
+        for attention in chosen.values():
+            attention.watcher = None
+
+
+@contextmanager
+def closed(model: Model, heads: Sequence[Place]) -> Iterator[None]:
+    """Inside the `with`, these heads say nothing."""
+    gates: dict[str, Tensor] = {}
+    for path, head in heads:
+        gates.setdefault(path, torch.ones(_count(model, path)))[head] = 0.0
+    with gated(model, gates):
+        yield
+
+
+def batches(task: Task, examples: Sequence[Example], tokens: int = TOKENS) -> list[Batch]:
+    """The examples as batches of like length."""
+    rows = task.rows(examples)
+    sizes = [[len(row[name]) for name in (*task.sources, "target")] for row in rows]
+    found = []
+    for group in groups([max(size) for size in sizes], tokens):
+        own = [rows[member] for member in group.members]
+        source = max(1, *(len(row[name]) for row in own for name in task.sources))
+        found.append(task.collate(own, source, max(len(row["target"]) for row in own)))
+    if not found:
+        raise DataError("there is no example to learn from", "data", "give a file with examples")
+    return found
+
+
+@torch.inference_mode()
+def loss_of(task: Task, model: Model, some: Sequence[Batch]) -> float:
+    """The mean loss of a target, in nats."""
+    model.eval()
+    device = device_of(model)
+    total = sum(float(task.loss(model, batch.to(device))) for batch in some)
+    return total / sum(batch.count for batch in some)
+
+
+def by_gradient(task: Task, model: Model, examples: Sequence[Example]) -> dict[Place, float]:
+    """E |dL / d gate| at gates of 1, an example at a time; each layer's heads have norm 1 (Michel 2019)."""
+    model.eval()
+    device = device_of(model)
+    counts = {path: _count(model, path) for path in _attentions(model)}
+    total = {path: torch.zeros(count, device=device) for path, count in counts.items()}
+    for example in examples:
+        (batch,) = batches(task, [example])
+        gates = {
+            path: torch.ones(count, device=device, requires_grad=True)
+            for path, count in counts.items()
+        }
+        with torch.enable_grad(), gated(model, gates):
+            loss = task.loss(model, batch.to(device)) / max(1, batch.count)
+            found = torch.autograd.grad(loss, list(gates.values()), allow_unused=True)
+        for path, gradient in zip(counts, found, strict=True):
+            if gradient is not None:
+                total[path] += gradient.abs()
+    return {
+        (path, head): float(value)
+        for path, sums in total.items()
+        for head, value in enumerate((sums / sums.norm().clamp(min=1e-12)).tolist())
+    }
+
+
+def by_ablation(model: Model, measure: Measure) -> dict[Place, float]:
+    """By how much a measure grows when each head alone is closed: of a loss, what the head is worth."""
+    whole = measure()
+    found = {}
+    for place in places(model):
+        with closed(model, [place]):
+            found[place] = measure() - whole
+    return found
+
+
+def curve(
+    model: Model, measure: Measure, order: Sequence[Place], lefts: Sequence[int]
+) -> list[Point]:
+    """The measure with so many heads left, the heads closed in this order."""
+    known = places(model)
+    unknown = [place for place in order if place not in known]
+    if unknown or len(set(order)) < len(known):
+        raise UsageError(
+            "an order names every head once", "order", "take the keys of an importance"
+        )
+    found = []
+    for left in lefts:
+        gone = tuple(order[: max(0, len(known) - left)])
+        with closed(model, gone):
+            found.append(Point(left, measure(), gone))
+    return found
+
+
+def orders(importance: Mapping[Place, float], seed: int = 0) -> dict[str, list[Place]]:
+    """Three orders to close heads in: the least important first, at random, and the most important first."""
+    rising = sorted(importance, key=lambda place: importance[place])
+    shuffled = np.random.default_rng(seed).permutation(len(rising)).tolist()
+    return {
+        "least important first": rising,
+        "random order": [rising[number] for number in shuffled],
+        "most important first": rising[::-1],
+    }
+
+
+def _attentions(model: Model) -> dict[str, Attention]:
+    """The attentions that are of several heads, by their paths."""
+    return {
+        f"{path}.attention": module.attention
+        for path, module in model.named_modules()
+        if isinstance(module, Heads)
+        and module.attention.site is not None
+        and kind_of_site(module.attention.site) in PRUNABLE
+    }
+
+
+def _count(model: Model, path: str) -> int:
+    owner = model.get_submodule(path.removesuffix(".attention"))
+    assert isinstance(owner, Heads)
+    return owner.num_heads
