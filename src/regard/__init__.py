@@ -29,7 +29,6 @@ from regard.errors import nearest
 
 if TYPE_CHECKING:
     from regard import worked as worked
-    from regard.answer.look import trace as trace
     from regard.answer.predictor import Predictor as Predictor
     from regard.api import load as load
     from regard.api import look as look
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from regard.decode import beam as beam
     from regard.decode import greedy as greedy
     from regard.decode import sample as sample
+    from regard.interop.bring import trace as trace
     from regard.interop.watch import watch as watch
     from regard.models import Model as Model
     from regard.models import ModelSettings as ModelSettings
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "answer.look": "trace",
     "api": "load look train",
     "attention": """
         Additive Alibi Aligned Attention Causal Cosine Dot Entmax15 FeatureMap General Given
@@ -69,6 +68,7 @@ _HOMES = {
     "decode": "DecodeSettings Hypothesis beam greedy sample",
     "errors": "RegardError",
     "traces.trace": "Trace",
+    "interop.bring": "trace",
     "interop.watch": "watch",
     "models": "Model ModelSettings Sizes build count_parameters",
     "run.folder": "Run",

@@ -24,7 +24,8 @@ def look(
         list[str] | None,
         typer.Argument(
             metavar="[RUN] [TEXT]",
-            help="A run folder, a zip archive of one, or a model of the box by name, and what to answer. "
+            help="A run folder, a zip archive of one, a model of the box by name, or a Hugging Face folder, "
+            "and what to answer. "
             "Without a run, the box's translator; without a text, an example of the model's own.",
         ),
     ] = None,
@@ -60,16 +61,9 @@ def look(
     are those of the answer that search chose.
     """
     output.speak_json(as_json)
-    from regard.answer.look import trace
-    from regard.answer.predictor import Predictor
-
     run, texts = meant(words or (), model, "translate")
     refuse_files(texts, "type one of its lines, in quotes")
-    predictor = Predictor.load(run, "cpu", note=output.say)
-    text = " ".join(texts) if texts else _own_question(predictor)
-    if not texts and to is None and predictor.card is not None and predictor.card.directions:
-        to = predictor.card.directions[0].partition("-")[2]
-    seen = trace(predictor, text, beam=beam, to=to)
+    seen = _seen(run, " ".join(texts), to, beam)
     if svg is not None:
         from regard.show.svg import drawing
 
@@ -86,7 +80,26 @@ def look(
     if as_json:
         print(seen.to_json(), flush=True)
     elif svg is png is html is npz is None:
-        _show(seen, text, site, head, all_heads, numbers)
+        _show(seen, seen.question, site, head, all_heads, numbers)
+
+
+def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
+    """The trace of a text, or of the model's own example; of a Hugging Face folder, as it answers."""
+    from regard.answer.look import trace
+    from regard.answer.predictor import Predictor
+    from regard.errors import UsageError
+    from regard.interop.bring import Brought, is_folder
+
+    if is_folder(run):
+        if not text:
+            raise UsageError("there is no text to look at", str(run), "type one, in quotes")
+        if to is not None:
+            raise UsageError("this folder says no languages", "--to", "write its tag in the text")
+        return Brought.open(run).trace(text, beam=beam)
+    predictor = Predictor.load(run, "cpu", note=output.say)
+    if not text and to is None and predictor.card is not None and predictor.card.directions:
+        to = predictor.card.directions[0].partition("-")[2]
+    return trace(predictor, text or _own_question(predictor), beam=beam, to=to)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -134,7 +147,8 @@ def _show(
         pictures = [alignment(seen, numbers)]
     else:
         pictures = [site_map(seen, site.path, one, numbers=numbers) for one in heads]
-    output.show(Text(f"{one_line(text)}  ->  {one_line(seen.answer.text)}"))
+    answer = f"  ->  {one_line(seen.answer.text)}" if seen.answer.text else ""
+    output.show(Text(f"{one_line(text)}{answer}"))
     for picture in pictures:
         print()
         output.show(picture)

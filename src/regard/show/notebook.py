@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+from torch import nn
 
-from regard.answer.look import trace
 from regard.answer.predictor import Predictor
 from regard.errors import UsageError, kind_of
+from regard.interop.bring import Brought, is_folder, trace
 from regard.run.folder import Run
 from regard.show.page import Theme, View, framed, page
 from regard.tasks import Prediction
@@ -28,7 +29,7 @@ from regard.traces.site import Kind, TracedSite
 from regard.traces.trace import Trace
 
 Layers = Sequence[Any]  # one array or tensor a layer, (1, heads, query, key)
-ASKED = (Predictor, Run, str, Path)  # what stands for a model of ours
+ASKED = (Predictor, Run, Brought, str, Path)  # what stands for a model
 
 
 @final
@@ -115,26 +116,40 @@ def neuron_view(
     head: int | None = None,
     html_action: str = "view",
 ) -> Page | None:
-    """How a score comes about, neuron by neuron, for any score and any model of ours.
+    """How a score comes about, neuron by neuron, for any score and any model.
 
-    `neuron_view(model, text)` is enough: a run knows its own kind and tokenizer.
+    `neuron_view(model, text)` is enough for a run, which knows its own kind and tokenizer; for a model of
+    Hugging Face's as BertViz had it: `neuron_view(model, "bert", tokenizer, sentence_a, sentence_b)`.
     """
-    del tokenizer
-    if sentence_b is not None:
+    # The second argument of BertViz is the kind of the model, which nobody need say here.
+    text = sentence_a or model_type
+    if isinstance(model, nn.Module) and tokenizer is not None:
+        seen = trace(model, tokenizer, sentence_a, sentence_b, most=0)
+    elif sentence_b is not None and not _is_brought(model):
         raise UsageError(
             "one text at a time is looked at",
             where="sentence_b",
             remedy="leave sentence_b out, and call it once for each text",
         )
-    if not isinstance(model, (Trace, *ASKED)):
+    elif not isinstance(model, (Trace, *ASKED)):
         raise UsageError(
             f"{kind_of(model)} does not show its neurons",
             where="model",
-            remedy="give a run folder, what regard.load gives, or a trace",
+            remedy="give a run folder, what regard.load gives, a trace, or a model and its tokenizer",
         )
-    # The second argument of BertViz is the kind of the model, which nobody need say here.
-    seen = model if isinstance(model, Trace) else _asked(model, sentence_a or model_type)
+    else:
+        seen = model if isinstance(model, Trace) else _asked(model, text, sentence_b)
+    if not any(site.width for site in seen.sites):
+        raise UsageError(
+            "of this model the weights are known, and no queries and keys",
+            where="model",
+            remedy="look at its weights: head_view or model_view",
+        )
     return _shown(seen, "neurons", layer, head, display_mode, html_action)
+
+
+def _is_brought(model: object) -> bool:
+    return isinstance(model, Brought) or (isinstance(model, str | Path) and is_folder(model))
 
 
 @final
@@ -235,15 +250,15 @@ class _Given:
             yield _bare(weights, kind, layer, sides)
 
 
-def _asked(model: Any, text: object) -> Trace:
-    """A model of ours answers a text."""
+def _asked(model: Any, text: object, second: str | None = None) -> Trace:
+    """A model answers a text, or two."""
     if not isinstance(text, str):
         raise UsageError(
             "there is no text to look at" if text is None else f"{kind_of(text)} is no text",
             where="text",
             remedy='give the text, as in head_view(model, "two dogs run")',
         )
-    return trace(model, text)
+    return trace(model, text, second=second)
 
 
 def _text(axis: Axis | None) -> str:

@@ -175,7 +175,7 @@ def axis_of(codec: Codec, ids: Sequence[int]) -> Tokens:
     written = codec.decode(ids)
     dropped = (ends[-1] if ends else 0) - len(written)  # decoding drops a first space
     text = " " * dropped + written
-    word_at = _word_starts(text)
+    word_at = word_starts(text)
     words: list[str] = []
     word_ids: list[int] = []
     begun, stop = -1, 0  # where the word at hand starts, and how far the pieces have come
@@ -209,7 +209,7 @@ def _summed(
     return total
 
 
-def _word_starts(text: str) -> list[int]:
+def word_starts(text: str) -> list[int]:
     """For each character, where its word starts."""
     starts: list[int] = []
     for _, (start, stop) in splitter().pre_tokenize_str(text):
