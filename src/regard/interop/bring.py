@@ -202,12 +202,11 @@ class Brought:
         return list(found)
 
     def _start(self) -> int:
-        settings = self.model.generation_config  # type: ignore[union-attr]
+        places = getattr(self.model, "generation_config", None), getattr(self.model, "config", None)
         for name in ("decoder_start_token_id", "bos_token_id"):
-            found = getattr(settings, name, None)  # type: ignore[arg-type]
-            found = getattr(self.model.config, name, None) if found is None else found  # type: ignore[union-attr, arg-type]
-            if found is not None:
-                return int(found)
+            for place in places:
+                if (found := getattr(place, name, None)) is not None:
+                    return int(found)
         raise UsageError("this model says no first symbol", "decoder_start_token_id", "set it")
 
     def _name(self, number: int) -> str:

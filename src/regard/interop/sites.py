@@ -33,11 +33,11 @@ def sites_of(
         sides = {"encoder-self": (SOURCE, SOURCE), "decoder-self": (INPUTS, INPUTS)}
         names = sides.get(kind, (TARGET, SOURCE))
         sizes = call.weights.shape[2:]
-        names = tuple(_axis(axes, name, size) for name, size in zip(names, sizes, strict=True))
+        names = _axis(axes, names[0], sizes[0]), _axis(axes, names[1], sizes[1])
         layer = counts.get(kind, 0)
         counts[kind] = layer + 1
         own = path if number == 0 else f"{path}#{number + 1}"
-        found.append(_site(own, kind, layer, (names[0], names[1]), call))
+        found.append(_site(own, kind, layer, names, call))
     return tuple(found)
 
 
