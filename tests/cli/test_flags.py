@@ -6,7 +6,8 @@ from pathlib import Path
 from typer.main import get_command
 
 import regard
-from regard.cli.main import PANELS, app
+import regard.cli.main  # noqa: F401
+from regard.cli.command import PANELS, app
 
 LIST = Path(__file__).parent / "flags.txt"
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Literal, final, get_args
+from typing import Literal, final, get_args
 
 import torch
 
 from regard.answer.forms import Forms
-from regard.config import parse
 from regard.decode import DecodeSettings
-from regard.errors import MemoryLimitError, UsageError, kind_of
+from regard.errors import MemoryLimitError, UsageError
 from regard.models import Model
 from regard.run.device import is_out_of_memory, need_bfloat16
 from regard.tasks import Prediction, Task
@@ -168,28 +167,6 @@ class _Meter:
         if self.advance is not None and self.done > self.told:
             self.advance(self.done - self.told)
         self.told = max(self.told, self.done)
-
-
-def changed(settings: DecodeSettings, changes: Mapping[str, Any]) -> DecodeSettings:
-    """These settings with some others in their place; more alternatives widen a beam nobody named."""
-    if not isinstance(settings, DecodeSettings):
-        what = f"how to answer is said by DecodeSettings, and this is {kind_of(settings)}"
-        raise UsageError(what, where="decode", remedy="regard.DecodeSettings(beam=5)")
-    given = {name: value for name, value in changes.items() if value is not None}
-    tree = {**settings.model_dump(), **given}
-    if any(isinstance(tree[name], str) for name in ("beam", "top_beams")):
-        return parse(DecodeSettings, tree, where="decode")  # says what a text should be
-    if tree["top_beams"] > tree["beam"]:
-        if "top_beams" not in given:
-            tree["top_beams"] = tree["beam"]
-        elif "beam" in given and not tree["sample"]:
-            raise UsageError(
-                f"a beam of {tree['beam']} cannot give {tree['top_beams']} alternatives",
-                where="top_beams (--n-best)",
-                remedy=f"widen the beam to {tree['top_beams']}, or ask for fewer",
-            )
-        tree["beam"] = max(tree["beam"], tree["top_beams"])
-    return parse(DecodeSettings, tree, where="decode")
 
 
 def _is_broken(answer: Prediction) -> bool:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from regard.answer.engine import changed
 from regard.answer.passage import Part
 from regard.answer.predictor import Predictor
 from regard.decode import DecodeSettings
 from regard.errors import UsageError, kind_of
 from regard.run.folder import Run
+from regard.settings.decode import changed
 from regard.tasks import Prediction
 from regard.tasks.axis import Axis, Tokens, joined
 from regard.tasks.search import Found, Symbols

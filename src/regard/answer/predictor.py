@@ -12,7 +12,7 @@ import torch
 
 from regard.answer.capacity import Room, fitting
 from regard.answer.doubts import Doubts
-from regard.answer.engine import Engine, Note, Precision, changed
+from regard.answer.engine import Engine, Note, Precision
 from regard.answer.forms import Choice, Forms
 from regard.answer.passage import Part, Passages
 from regard.answer.problem import Problem, listed, single, written
@@ -24,6 +24,7 @@ from regard.models import Model, count_parameters
 from regard.run.device import choose_device
 from regard.run.find import folder_of
 from regard.run.folder import Run
+from regard.settings.decode import changed
 from regard.tasks import TASKS, Prediction, Translate
 from regard.tasks.task import Progress
 from regard.text.language import chosen

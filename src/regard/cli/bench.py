@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from regard.cli import output
-from regard.cli.main import app
+from regard.cli.command import command
+from regard.cli.options import Device, JsonObject
 
 if TYPE_CHECKING:
     from regard.measure.table import Table
 
 
-@app.command()
+@command
 def bench(
-    quick: Annotated[bool, typer.Option("--quick", help="Half a minute instead of two.")] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
+    place: Device,
+    quick: Annotated[
+        bool, Option("--quick", help="Measure for half a minute instead of two: less exact.")
+    ] = False,
+    as_json: JsonObject = False,
 ) -> int:
     """Measure attention, training, decoding and looking here.
 
@@ -35,7 +38,7 @@ def bench(
                 print(table)
 
         report = measure_all(
-            device,
+            place.device,
             quick=quick,
             tell=None if as_json else tell,
             working=lambda _name, done: shown.at(done),

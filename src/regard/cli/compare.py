@@ -7,80 +7,89 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from regard.cli import output
-from regard.cli.main import app
+from regard.cli.command import command
+from regard.cli.options import Changes, Config, Corpus, Device, JsonObject
 
 if TYPE_CHECKING:
     from regard.run.settings import RunSettings
+    from regard.run.variants import Variant
     from regard.training import Listener
-    from regard.training.variants import Variant
 
 
-@app.command()
+@command
 def compare(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="What to learn from, as for `regard train`.")
-    ] = None,
+    corpus: Corpus,
+    place: Device,
     presets: Annotated[
-        list[str] | None, typer.Option("--preset", "-p", help="A preset; give several to compare.")
+        list[str] | None,
+        Option(
+            "--preset",
+            "-p",
+            metavar="NAME",
+            help="A preset to compare; give it once for each. `regard config` lists the presets.",
+        ),
     ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(help="`model.reader.score=dot,additive`; several make every combination."),
+        Option(
+            metavar="KEY=VALUES",
+            help="A setting and the values to compare, such as `model.reader.score=dot,additive`. Given "
+            "several times, every combination is trained.",
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The folder.  [default: runs/compare-NAME]")
+        Path | None,
+        Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="The folder for all runs and the table. The default is runs/compare- and the name of the "
+            "data.",
+        ),
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="A TOML file of settings for all.")] = None,
-    toy: Annotated[str | None, typer.Option(help="Learn a built-in toy instead of files.")] = None,
-    valid: Annotated[list[Path] | None, typer.Option(help="Validation files.")] = None,
-    test: Annotated[
-        list[Path] | None, typer.Option(help="Test files; without them, what was held out.")
-    ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="translate, tag, classify, point or language.")
-    ] = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", "-s", help="Change one setting of all.")
-    ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="The table as a JSON object.")] = False,
+    config: Config = None,
+    changes: Changes = None,
+    as_json: JsonObject = False,
 ) -> None:
-    """Train several models on the same data, and judge them alike.
+    """Train several models on the same data, and compare their scores in one table.
 
-    Several presets, or one with several choices. Every model is a run below the folder, next to `table.md`
-    and `table.json`. Typed again after a stop, it goes on; what is finished is not trained again.
+    Several presets, or one with several values of a setting. Every model is a run below the folder, next to
+    `table.md` and `table.json`. Typed again after a stop, the command continues; finished models are kept.
 
     - `regard compare --toy reverse --preset sutskever2014 --preset bahdanau2015`
     - `regard compare --toy reverse --preset bahdanau2015 --vary model.reader.score=dot,additive`
     """
     output.speak_json(as_json)
+    from regard.run.corpus import Corpus as Found
     from regard.run.resolve import resolve
-    from regard.training.compare import compare as compare_all
-    from regard.training.variants import variants
+    from regard.run.variants import variants
 
-    held_out = {"data": {"test": [str(path.resolve()) for path in test]}} if test else {}
+    corpus.require_training(config)
 
     def settings_of(preset: str | None, more: Sequence[str]) -> RunSettings:
         return resolve(
             name=preset,
             config=config,
-            toy=toy,
-            train=files or [],
-            valid=valid or [],
-            task=task,
-            changes=[*(changes or []), *more],
-            more=held_out,
+            toy=corpus.toy,
+            train=corpus.files or [],
+            valid=corpus.valid or [],
+            task=corpus.task,
+            changes=[*corpus.changes, *(changes or []), *more],
         )
 
     found = variants(presets or [], vary or [], settings_of)
     data = found[0].settings.data
+    Found.of(data, found[0].settings.task)
+    from regard.training.compare import compare as compare_all
+
     learned = data.toy or Path(data.train[0]).name.split(".")[0]
     folder = out or Path("runs") / f"compare-{learned}"
     with ExitStack() as shown:
-        table = compare_all(folder, found, device, None if as_json else _teller(len(found), shown))
+        teller = None if as_json else _teller(len(found), shown)
+        table = compare_all(folder, found, place.device, teller)
     if as_json:
         output.answer(table.as_dict())
         return

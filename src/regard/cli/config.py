@@ -5,27 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from regard.cli import output
-from regard.cli.main import app
+from regard.cli.command import command
+from regard.cli.options import Changes, JsonObject, Toy
 
 
-@app.command()
+@command
 def config(
     preset: Annotated[
-        str | None, typer.Argument(help="A preset; without one, all are listed.")
+        str | None,
+        Argument(metavar="[PRESET]", help="A preset by its name. Without one, all are listed."),
     ] = None,
-    file: Annotated[Path | None, typer.Option("--config", help="A TOML file of settings.")] = None,
-    toy: Annotated[str | None, typer.Option(help="With this toy as data.")] = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", "-s", help="Change one setting: `train.steps=500`.")
+    file: Annotated[
+        Path | None,
+        Option(
+            "--config", metavar="FILE", help="A TOML file of settings. It overrides the preset."
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
+    toy: Toy = None,
+    changes: Changes = None,
+    as_json: JsonObject = False,
 ) -> None:
-    """List the presets, or show every setting of one, and what it means.
+    """List the presets, or print every setting of one with its meaning.
 
-    What a preset, a file and --set come to, ready to be saved and edited:
+    What is printed is a TOML file, ready to be saved and edited:
 
     - `regard config bahdanau2015 > my.toml`
     - `regard train --config my.toml`

@@ -2,119 +2,100 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from regard.cli import output
-from regard.cli.main import app
+from regard.cli.command import command
+from regard.cli.options import Choice, Corpus, JsonObject
 
 if TYPE_CHECKING:
     from regard.data.toys import Toy
 
 
-@app.command()
+@command
 def data(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(help="`train.en train.de`, one TSV, CSV, JSONL or CoNLL file, or a folder."),
-    ] = None,
-    valid: Annotated[list[Path] | None, typer.Option(help="Validation files.")] = None,
-    test: Annotated[list[Path] | None, typer.Option(help="Test files.")] = None,
-    task: Annotated[
-        str | None, typer.Option(help="translate, tag, classify, point or language.")
-    ] = None,
-    on_bad_utf8: Annotated[
-        Literal["stop", "skip"], typer.Option(help="What to do at a line that is not UTF-8.")
-    ] = "stop",
-    toy: Annotated[str | None, typer.Option(help="Look at a built-in toy instead.")] = None,
-    toys: Annotated[bool, typer.Option("--toys", help="List the toys.")] = False,
+    corpus: Corpus,
+    choice: Choice,
+    toys: Annotated[bool, Option("--toys", help="List the built-in toy problems.")] = False,
     tokens: Annotated[
-        bool, typer.Option("--tokens", help="Also learn a vocabulary, and plan the batches.")
+        bool,
+        Option(
+            "--tokens",
+            help="Also learn a vocabulary and plan the batches: how texts are cut into tokens, how long "
+            "they are, how much of a batch is padding, and how many steps make an epoch.",
+        ),
     ] = False,
-    preset: Annotated[
-        str | None, typer.Option("--preset", "-p", help="With the settings of this preset.")
-    ] = None,
-    config: Annotated[Path | None, typer.Option(help="With the settings of a TOML file.")] = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", "-s", help="Change one setting: `text.vocabulary=4000`."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
+    as_json: JsonObject = False,
 ) -> None:
-    """Look at files as training would, before you train on them.
+    """Look at your files as training would, before you train on them.
 
-    Say what was understood, show three rows, and warn of what would harm training. With --tokens (or a
-    preset, or --set) also how text is cut, how long rows are, how much of a batch is padding, and how many
-    steps make an epoch. `regard data --toys` lists what needs no files at all.
+    It says what was recognised, shows three examples, and warns of what would harm training. With --tokens
+    (or a preset, or --set) it also plans the batches. `regard data --toys` lists what needs no files at
+    all.
+
+    - `regard data train.en train.de --valid valid.en valid.de`
+    - `regard data mine.tsv --tokens --preset vaswani2017-tiny`
     """
     output.speak_json(as_json)
     if toys:
         _list_toys()
         return
-    files = files or []
-    found = _look(files, valid or [], test or [], task, on_bad_utf8, toy)
-    if tokens or preset or config or changes:
-        from rich.console import Console
-
-        from regard.run.resolve import resolve
-        from regard.training.preview import preview
-
-        changes = [f"data.on_bad_utf8={on_bad_utf8}", *(changes or [])]
-        settings = resolve(
-            name=preset,
-            config=config,
-            toy=toy,
-            train=files,
-            valid=valid or [],
-            task=task,
-            changes=changes,
-        )
-        with Console(stderr=True).status("") as shown:
-            found["tokens"] = preview(
-                settings, lambda what, done: shown.update(f"{what}: {done:,}")
-            )
+    corpus.require_training(choice.config)
+    found = _look(corpus)
+    if tokens or choice != Choice():
+        found["tokens"] = _planned(corpus, choice)
     if as_json:
         output.answer({name: _plain(part) for name, part in found.items()})
     else:
         _show(found)
 
 
-def _look(
-    files: list[Path],
-    valid: list[Path],
-    test: list[Path],
-    task: str | None,
-    on_bad_utf8: Literal["stop", "skip"],
-    toy: str | None,
-) -> dict[str, Any]:
+def _look(corpus: Corpus) -> dict[str, Any]:
     """A toy is as it is; files are gone through once."""
     from regard.data.check import examine
     from regard.data.readers import splits, understand
     from regard.data.toys import toy as toy_named
-    from regard.errors import UsageError
     from regard.tasks.names import example_of, task_for
 
-    if toy is not None:
-        if files:
-            raise UsageError(
-                "look at a toy or at files, not both",
-                where="--toy",
-                remedy="leave out the toy, or the files",
-            )
-        return {"toy": toy_named(toy)}
-    found = splits(files, example_of(task), on_bad_utf8=on_bad_utf8)
+    if corpus.toy is not None:
+        return {"toy": toy_named(corpus.toy)}
+    found = splits(corpus.files or [], example_of(corpus.task), on_bad_utf8=corpus.on_bad_utf8)
     held_out = {"valid": found.valid, "test": found.test}
-    for role, given in (("valid", valid), ("test", test)):
+    for role, given in (("valid", corpus.valid), ("test", corpus.test)):
         if given:
             held_out[role] = understand(
-                given, found.train.kind, on_bad_utf8=on_bad_utf8, keep_empty=role == "test"
+                given,
+                found.train.kind,
+                on_bad_utf8=corpus.on_bad_utf8,
+                keep_empty=role == "test",
             )
     return {
-        "task": task_for(found.train.kind),
+        "task": corpus.task or task_for(found.train.kind),
         "report": examine(found.train, held_out["valid"], held_out["test"]),
     }
+
+
+def _planned(corpus: Corpus, choice: Choice) -> Any:
+    """The vocabulary and the batches that training would make of these data."""
+    from rich.console import Console
+
+    from regard.run.resolve import resolve
+
+    settings = resolve(
+        name=choice.preset,
+        config=choice.config,
+        toy=corpus.toy,
+        train=corpus.files or [],
+        valid=corpus.valid or [],
+        task=corpus.task,
+        changes=[*corpus.changes, *(choice.changes or [])],
+    )
+    from regard.training.preview import preview
+
+    with Console(stderr=True).status("") as shown:
+        return preview(settings, lambda what, done: shown.update(f"{what}: {done:,}"))
 
 
 def _plain(part: Any) -> Any:

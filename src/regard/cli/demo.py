@@ -8,27 +8,31 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from regard.cli import output
-from regard.cli.main import app
+from regard.cli.command import command
+from regard.cli.options import Changes, Device, JsonLines
 
 EXAMPLE = "the hungry fox did not find the golden egg"
 
 
-@app.command()
+@command
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The run folder.")] = Path("runs/demo"),
+    place: Device,
+    out: Annotated[
+        Path, Option("--out", "-o", metavar="FOLDER", help="The folder that the run is kept in.")
+    ] = Path("runs/demo"),
     toy: Annotated[
-        str, typer.Option(help="What to learn; `regard data --toys` lists all.")
+        str,
+        Option(metavar="NAME", help="The toy problem to learn; `regard data --toys` lists all."),
     ] = "phrases",
-    again: Annotated[bool, typer.Option("--again", help="Learn anew from the beginning.")] = False,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", "-s", help="Change one setting: `model.reader.score=dot`."),
-    ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    again: Annotated[
+        bool,
+        Option("--again", help="Remove the run in the folder and train again from the beginning."),
+    ] = False,
+    changes: Changes = None,
+    as_json: JsonLines = False,
 ) -> int:
     """Watch a small model learn French: its attention sharpens.
 
@@ -37,18 +41,19 @@ def demo(
     """
     output.speak_json(as_json)
     from regard.run.resolve import resolve
+
+    settings = resolve(name="demo", toy=toy, changes=changes or [])
     from regard.show.progress import JsonProgress, TrainingProgress
     from regard.training import train
 
     if again and (out / "config.toml").is_file():
         shutil.rmtree(out)
-    settings = resolve(name="demo", toy=toy, changes=changes or [])
     with (
         nullcontext(JsonProgress()) if as_json else TrainingProgress(watch_sample=True) as listener
     ):
-        outcome = train(out, settings, listener, device)
+        outcome = train(out, settings, listener, place.device)
     if outcome.signal is not None:
-        output.say(f"Stopped at step {outcome.step}; `regard demo` goes on from there.")
+        output.say(f"Stopped at step {outcome.step}; `regard demo` continues from there.")
         return 128 + outcome.signal
     question = f' "{EXAMPLE}"' if toy == "phrases" else ""
     output.advise(

@@ -5,21 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument
 
 from regard.cli import output
-from regard.cli.main import app
+from regard.cli.command import command
+from regard.cli.options import Device, JsonObject
 
 if TYPE_CHECKING:
     from regard.training.finding import Finding
     from regard.training.machine import Machine
 
 
-@app.command()
+@command
 def doctor(
-    run: Annotated[Path | None, typer.Argument(help="Also look into this run folder.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
+    place: Device,
+    run: Annotated[
+        Path | None,
+        Argument(metavar="[RUN]", help="A run folder, or a model in the box, to check as well."),
+    ] = None,
+    as_json: JsonObject = False,
 ) -> int:
     """Check this machine, and a run, for what could go wrong.
 
@@ -28,9 +32,14 @@ def doctor(
     curves sane, and does it give more than one answer? Exit code 1 when something is wrong.
     """
     output.speak_json(as_json)
+    if run is not None:
+        from regard.run.find import folder_of
+
+        with folder_of(run):
+            pass  # what is not there is said before anything is tried
     from regard.training.doctor import diagnose
 
-    diagnosis = diagnose(run, device, None if as_json else _tell)
+    diagnosis = diagnose(run, place.device, None if as_json else _tell)
     if as_json:
         output.answer(diagnosis.as_dict())
     else:

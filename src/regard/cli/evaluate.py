@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, final
 
-import typer
+from typer import Argument, Option
 
 from regard.cli import output
-from regard.cli.main import app
+from regard.cli.command import command
+from regard.cli.options import Beam, JsonObject, Truncate, Weights
+from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.answer.test_set import Exam
@@ -17,87 +20,110 @@ if TYPE_CHECKING:
     from regard.run.folder import Run
 
 
-@app.command()
+@command
 def evaluate(
+    place: Weights,
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN [FILES]",
-            help="A run, then test files as for `regard train`; without files, the run's own test set. "
-            "With --hypotheses, reference files alone will do.",
+        Argument(
+            metavar="RUN [FILE]...",
+            help="A run folder, or a model in the box; then test data in the forms that `regard train` "
+            "takes. Without files, the run's own test set. With --hypotheses, reference files alone "
+            "are enough.",
         ),
     ],
     against: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Ask another run, too: is it better?")
+        Path | None,
+        Option(
+            metavar="RUN",
+            help="Ask another run, too, and test whether the difference could be chance.",
+        ),
     ] = None,
     hypotheses: Annotated[
-        Path | None, typer.Option(help="Judge the lines of this file; no model is asked.")
+        Path | None,
+        Option(metavar="FILE", help="Score the lines of this file instead of asking a model."),
     ] = None,
     lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="BLEU and chrF of lower-case text.")
+        bool, Option("--lowercase", help="Compute BLEU and chrF on lower-cased text.")
     ] = False,
     tokenize: Annotated[
-        str, typer.Option(help="BLEU's tokenizer: 13a, intl, char, zh, or none.")
+        str,
+        Option(
+            metavar="NAME", help="The tokenizer of BLEU: `13a`, `intl`, `char`, `zh` or `none`."
+        ),
     ] = "13a",
     examples: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only the first so many examples.")
+        int | None, Option(min=1, metavar="N", help="Use only the first N examples of the test.")
     ] = None,
-    beam: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Hypotheses to follow.")
-    ] = None,
-    truncate: Annotated[
-        bool, typer.Option("--truncate", help="Cut texts the model cannot read whole.")
-    ] = False,
+    beam: Beam = None,
+    truncate: Truncate = False,
     to: Annotated[
         str | None,
-        typer.Option("--to", help="The language to translate into; else the last file's ending."),
+        Option(
+            "--to",
+            metavar="LANGUAGE",
+            help="The language to translate into, such as `fr` or `french`. The default is the ending of "
+            "the last file: test.fr is French.",
+        ),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
-    weights: Annotated[
-        str, typer.Option(help="float32 or int8 (CPU: faster, smaller), or as stored.")
-    ] = "stored",
-    as_json: Annotated[bool, typer.Option("--json", help="As a JSON object.")] = False,
+    as_json: JsonObject = False,
 ) -> None:
-    """Judge a model on a test set, in scores others can compare.
+    """Score a model on a test set, in numbers that others can compare.
 
-    BLEU, chrF, accuracy, F1 and more, each with its 95% interval and signature.
+    BLEU, chrF, accuracy, F1 and more, each with its 95% confidence interval and its signature.
 
     - `regard evaluate runs/mine test.en test.de`
-    - `regard evaluate translator test.en test.de` asks a model of the box
-    - `regard evaluate runs/mine --against runs/other` says whether the difference could be luck
+    - `regard evaluate translator test.en test.de` asks a model in the box
+    - `regard evaluate runs/mine --against runs/other` tests whether one run is better
     - `regard evaluate --hypotheses out.de ref.de` needs no model
     """
     output.speak_json(as_json)
+    scoring: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
     if hypotheses is not None and not _is_run(paths[0]):
-        _judge_lines(hypotheses, paths, lowercase, tokenize)
+        _judge_lines(hypotheses, paths, scoring)
         return
+    _check(paths, against, hypotheses)
     from regard.answer.test_set import compare, judge
 
     run, exam = _asked(paths, examples)
     answers = exam.answers(run.task)
-    options: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
     extra: list[Metric] = []
-    ending = paths[-1].suffix.removeprefix(".")
+    ask = _Ask(exam, place, beam, truncate, to, paths[-1].suffix.removeprefix("."))
     if hypotheses is not None:
         predicted = _bare(_lines(hypotheses)[:examples], run)
     else:
-        predicted, extra = _predicted(
-            paths[0], exam, (device, weights), beam, truncate, (to, ending)
-        )
-    metrics = extra + judge(run.task, predicted, answers, **options)
+        predicted, extra = ask.of(paths[0])
+    metrics = extra + judge(run.task, predicted, answers, **scoring)
     verdicts: list[Comparison] = []
     if against is not None:
-        goal, place = (to, ending), (device, weights)
-        other, _ = _predicted(against, exam, place, beam, truncate, goal, run.settings.task)
-        verdicts = compare(run.task, predicted, other, answers, **options)
+        other, _ = ask.of(against, run.settings.task)
+        verdicts = compare(run.task, predicted, other, answers, **scoring)
     facts = {"run": str(paths[0]), "test": exam.name, "examples": len(exam.examples)}
     _tell(facts, metrics, verdicts, (str(hypotheses or paths[0]), str(against)))
+
+
+def _check(paths: Sequence[Path], against: Path | None, hypotheses: Path | None) -> None:
+    """Runs and files that were named are there, and hold what the run was trained for."""
+    from regard.data.readers import understand
+    from regard.errors import missing
+    from regard.run.find import folder_of, read_settings
+    from regard.tasks.names import example_of
+
+    with folder_of(paths[0]) as folder:
+        settings = read_settings(folder / "config.toml")
+    if against is not None:
+        with folder_of(against):
+            pass
+    if hypotheses is not None and not hypotheses.exists():
+        raise missing(hypotheses)
+    if len(paths) > 1:
+        understand(paths[1:], example_of(settings.task), keep_empty=True)
 
 
 def _asked(paths: Sequence[Path], most: int | None) -> tuple[Run, Exam]:
     """The run and its test: the files named, or the run's own."""
     from regard.answer.test_set import Exam
-    from regard.errors import RegardError, UsageError
+    from regard.errors import RegardError
     from regard.run.find import folder_of
     from regard.run.folder import Run
 
@@ -110,64 +136,61 @@ def _asked(paths: Sequence[Path], most: int | None) -> tuple[Run, Exam]:
     except RegardError as fault:
         remedy = f"name a test set: regard evaluate {paths[0]} test.en test.de"
         raise UsageError(
-            f"this run's own test set cannot be had: {fault.what}", fault.where, remedy
+            f"this run's own test set cannot be read: {fault.what}", fault.where, remedy
         ) from None
 
 
-def _predicted(
-    path: Path,
-    exam: Exam,
-    place: tuple[str, str],
-    beam: int | None,
-    truncate: bool,
-    to: tuple[str | None, str],
-    task: str | None = None,
-) -> tuple[list[str], list[Metric]]:
-    """A run's answers; of a language model, also how much the test surprised it.
+@final
+@dataclass(frozen=True)
+class _Ask:
+    """How a run is asked; `ending` is that of the test's last file, perhaps the code of a language."""
 
-    `place` is the device and the weights there; `to` is the language that was asked for, and the ending of
-    the test's last file: that will do for a model that knows it, where no question has a tag.
-    """
-    from regard.answer.predictor import Predictor
-    from regard.answer.test_set import perplexity
-    from regard.cli.bar import bar
-    from regard.data.example import Line
-    from regard.errors import UsageError
-    from regard.tasks import Language
+    exam: Exam
+    place: Weights
+    beam: int | None
+    truncate: bool
+    to: str | None
+    ending: str
 
-    device, weights = place
-    predictor = Predictor.load(path, device, weights=weights, note=output.say)  # type: ignore[arg-type]
-    if task is not None and task != predictor.task:
-        raise UsageError(
-            f"one run was trained to {task}, the other to {predictor.task}",
-            where=str(path),
-            remedy="compare runs of one task on one test set",
-        )
-    learned = predictor.run.task
-    questions = exam.questions(learned)
-    tagged = any(question.startswith(">>") for question in questions)
-    goal, ending = to
-    if goal is None and ending in predictor.languages and not tagged:
-        goal = ending
-    with bar(f"asking {path.name}", lambda: len(questions)) as shown:
-        found = predictor.predict(
-            questions, beam=beam, truncate=truncate, to=goal, advance=shown.advance
-        )
-    extra = []
-    if isinstance(learned, Language):
-        lines = [example for example in exam.examples if isinstance(example, Line)]
-        extra = [perplexity(learned, predictor.model, lines)]
-    return [answer.text for answer in found], extra
+    def of(self, path: Path, task: str | None = None) -> tuple[list[str], list[Metric]]:
+        """A run's answers; of a language model, also its perplexity on the test."""
+        from regard.answer.predictor import Predictor
+        from regard.answer.test_set import perplexity
+        from regard.cli.bar import bar
+        from regard.data.example import Line
+        from regard.tasks import Language
+
+        device, weights = self.place.device, self.place.weights
+        predictor = Predictor.load(path, device, weights=weights, note=output.say)
+        if task is not None and task != predictor.task:
+            raise UsageError(
+                f"one run was trained to {task}, the other to {predictor.task}",
+                where=str(path),
+                remedy="compare runs of one task on one test set",
+            )
+        learned = predictor.run.task
+        questions = self.exam.questions(learned)
+        tagged = any(question.startswith(">>") for question in questions)
+        goal = self.to
+        if goal is None and self.ending in predictor.languages and not tagged:
+            goal = self.ending
+        with bar(f"asking {path.name}", lambda: len(questions)) as shown:
+            found = predictor.predict(
+                questions, beam=self.beam, truncate=self.truncate, to=goal, advance=shown.advance
+            )
+        extra = []
+        if isinstance(learned, Language):
+            lines = [example for example in self.exam.examples if isinstance(example, Line)]
+            extra = [perplexity(learned, predictor.model, lines)]
+        return [answer.text for answer in found], extra
 
 
-def _judge_lines(hypotheses: Path, references: list[Path], lowercase: bool, tokenize: str) -> None:
+def _judge_lines(hypotheses: Path, references: list[Path], scoring: dict[str, Any]) -> None:
     """Ready-made output against one or several translations of the same text."""
+    predicted, right = _lines(hypotheses), [_lines(path) for path in references]
     from regard.answer.test_set import judge_texts
 
-    predicted = _lines(hypotheses)
-    metrics = judge_texts(
-        predicted, [_lines(path) for path in references], lowercase=lowercase, tokenize=tokenize
-    )
+    metrics = judge_texts(predicted, right, **scoring)
     names = ", ".join(path.name for path in references)
     facts = {"hypotheses": str(hypotheses), "test": f"lines of {names}", "examples": len(predicted)}
     _tell(facts, metrics, [], ("", ""))

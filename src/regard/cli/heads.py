@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from regard.cli import output
-from regard.cli.main import app
+from regard.cli.command import FILES, command
+from regard.cli.options import SAVED, JsonObject, To
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
@@ -16,53 +17,73 @@ if TYPE_CHECKING:
     from regard.traces.survey import Sentence
 
 
-@app.command()
+@command
 def heads(
     model: Annotated[
         str,
-        typer.Argument(
-            help="A run folder, a zip archive of one, or a model of the box by its name."
+        Argument(
+            metavar="[RUN]",
+            help="A run folder, a zip archive of one, or a model in the box by its name.",
         ),
     ] = "translator",
     data: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Sentences to look at: text, pairs (give it twice for two files), or a CoNLL-U file, "
-            "whose trees say which heads follow grammar. Without it, sentences of regard's own."
+        Option(
+            metavar=FILES,
+            help="Sentences to look at: a text, two files of pairs (`--data test.en test.de`), or a CoNLL-U "
+            "file, whose trees say which heads follow grammar. Without it, sentences of regard's own.",
         ),
     ] = None,
     gold: Annotated[
-        Path | None, typer.Option(help="Word links of the pairs, as `0-0 1-2` a line, from 0.")
+        Path | None,
+        Option(metavar="FILE", help="Word links of the pairs, as `0-0 1-2` a line, from 0."),
     ] = None,
-    to: Annotated[str | None, typer.Option(help="The language to translate into.")] = None,
-    most: Annotated[int, typer.Option(min=1, help="How many sentences to look at.")] = 100,
-    longest: Annotated[int, typer.Option(min=1, help="Leave longer sentences out, in words.")] = 40,
+    to: To = None,
+    most: Annotated[int, Option(min=1, metavar="N", help="How many sentences to look at.")] = 100,
+    longest: Annotated[
+        int, Option(min=1, metavar="N", help="Leave longer sentences out, in words.")
+    ] = 40,
     position: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--position",
-            help="Also measure how much of each score is position, how much is content.",
+            help="Also measure how much of each score comes from position, and how much from content.",
         ),
     ] = False,
     sort: Annotated[
-        str | None, typer.Option(help="A measure to sort by, largest first: entropy, previous, ...")
+        str | None,
+        Option(
+            metavar="MEASURE",
+            help="Sort by a measure, largest first: `entropy`, `previous` and so on.",
+        ),
     ] = None,
     role: Annotated[
-        str | None, typer.Option(help="Only heads with this role: previous, rare, nsubj, ...")
+        str | None,
+        Option(
+            metavar="ROLE", help="Show only heads with this role, such as `previous` or `rare`."
+        ),
     ] = None,
     kind: Annotated[
-        str | None, typer.Option(help="Only encoder-self, decoder-self, cross or rnn.")
+        str | None,
+        Option(
+            metavar="KIND",
+            help="Show only heads of one kind: `encoder-self`, `decoder-self`, `cross` or `rnn`.",
+        ),
     ] = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw the picture into this SVG file.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write the table into this CSV file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Everything as one JSON object.")] = False,
+    svg: Annotated[
+        Path | None, Option(metavar="FILE", rich_help_panel=SAVED, help="Draw the picture as SVG.")
+    ] = None,
+    csv: Annotated[
+        Path | None, Option(metavar="FILE", rich_help_panel=SAVED, help="Write the table as CSV.")
+    ] = None,
+    as_json: JsonObject = False,
 ) -> None:
     """Show what every attention head does: looks back, at rare words, along a dependency, ...
 
     Each role has its published rule, and each number two controls: a random head, and shuffled words.
 
     - `regard heads translator --to fr --data en_ewt-ud-dev.conllu`
-    - `regard heads runs/mine --data test.en --data test.de --sort entropy`
+    - `regard heads runs/mine --data test.en test.de --sort entropy`
     """
     output.speak_json(as_json)
     from regard.answer.look import looker

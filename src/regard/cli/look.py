@@ -3,80 +3,91 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from regard.cli import output
-from regard.cli.main import app
-from regard.cli.target import meant, refuse_files
+from regard.cli.command import command
+from regard.cli.options import SAVED, Asked, Beam, JsonObject, Languages, To
+from regard.cli.target import Target, meant, refuse_files
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
     from regard.traces.trace import Trace
 
 
-@app.command()
+@command
 def look(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[RUN] [TEXT]",
-            help="A run folder, a zip archive of one, a model of the box by name, or a Hugging Face folder, "
-            "and what to answer. "
-            "Without a run, the box's translator; without a text, an example of the model's own.",
+    asked: Asked,
+    to: To = None,
+    site: Annotated[
+        str | None,
+        Option(
+            metavar="PATH",
+            help="Which attention of the model to draw, such as decoder.blocks.0.cross; all are listed "
+            "below the map. The default is the one that is most like an alignment.",
         ),
     ] = None,
-    to: Annotated[
-        str | None, typer.Option("--to", help="The language to translate into: fr, de, en.")
+    head: Annotated[
+        int | None,
+        Option(
+            metavar="N", help="Draw one head, counted from 0. The default is the mean of all heads."
+        ),
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", help="A run or a model of the box; all else is text."),
+    all_heads: Annotated[bool, Option("--all-heads", help="Draw one map for each head.")] = False,
+    numbers: Annotated[
+        bool, Option("--numbers", help="Write the weights as numbers into the map.")
+    ] = False,
+    beam: Beam = None,
+    svg: Annotated[
+        Path | None, Option(metavar="FILE", rich_help_panel=SAVED, help="Draw the map as SVG.")
     ] = None,
-    site: Annotated[
-        str | None, typer.Option(help="Which attention; all are listed below the map.")
-    ] = None,
-    head: Annotated[int | None, typer.Option(help="One head, from 0; else their mean.")] = None,
-    all_heads: Annotated[bool, typer.Option("--all-heads", help="A map for each head.")] = False,
-    numbers: Annotated[bool, typer.Option("--numbers", help="Write the weights out.")] = False,
-    beam: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Hypotheses to follow.")
-    ] = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw the map into this SVG file.")] = None,
     png: Annotated[
-        Path | None, typer.Option(help="Draw the map into this PNG file: needs regard[png].")
+        Path | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=SAVED,
+            help="Draw the map as PNG. This needs Pillow: `pip install 'regard[png]'`.",
+        ),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(help="Write all heads as one HTML file that needs no network.")
+        Path | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=SAVED,
+            help="Write one HTML page to explore all heads; it needs no network.",
+        ),
     ] = None,
-    npz: Annotated[Path | None, typer.Option(help="Keep every number in this file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The trace as a JSON object.")] = False,
+    npz: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            rich_help_panel=SAVED,
+            help="Save the whole trace with every weight, for `regard.Trace.load`.",
+        ),
+    ] = None,
+    as_json: JsonObject = False,
 ) -> None:
-    """Show where a model looks for each part of its answer.
+    """Draw where a model looks for each part of its answer.
 
-    Each row is one step of the answer, each column one piece of the input; a row adds up to 1. The weights
-    are those of the answer that search chose.
+    Each row is one step of the answer, each column one piece of the input, and the weights of a row add up
+    to 1. Without a run the translator in the box answers; without a text, an example of the model's own. A
+    folder of Hugging Face can be named, too.
+
+    - `regard look "The black cat ate the mouse." --to fr`
+    - `regard look runs/mine "a text" --head 2 --png map.png`
     """
     output.speak_json(as_json)
-    run, texts = meant(words or (), model, "translate")
+    run, texts = meant(asked.words or (), asked.model, "translate")
     refuse_files(texts, "type one of its lines, in quotes")
-    seen = _seen(run, " ".join(texts), to, beam)
-    if svg is not None:
-        from regard.show.svg import drawing
-
-        _write(svg, drawing(seen, site, head).encode())
-    if png is not None:
-        _write(png, _pixels(seen, site, head))
-    if html is not None:
-        from regard.show.page import page
-
-        _write(html, page(seen, site=site, head=head).encode())
-    if npz is not None:
-        seen.save(npz)
-        output.say(f"wrote {npz}")
+    text = " ".join(texts)
+    if not (run / "config.json").is_file():  # a folder of Hugging Face says no languages
+        Target.of(run).manner(Languages(to), [text] if texts else [])
+    seen = _seen(run, text, to, beam)
+    _save(seen, site, head, {"svg": svg, "png": png, "html": html, "npz": npz})
     if as_json:
         print(seen.to_json(), flush=True)
     elif svg is png is html is npz is None:
@@ -102,9 +113,31 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
     return trace(predictor, text or _own_question(predictor), beam=beam, to=to)
 
 
-def _write(path: Path, content: bytes) -> None:
+def _save(
+    seen: Trace, site: str | None, head: int | None, places: Mapping[str, Path | None]
+) -> None:
+    """Write a trace into files, each by its kind."""
+    for kind, path in places.items():
+        match kind if path is not None else "":
+            case "svg":
+                from regard.show.svg import drawing
+
+                _write(path, drawing(seen, site, head).encode())
+            case "png":
+                _write(path, _pixels(seen, site, head))
+            case "html":
+                from regard.show.page import page
+
+                _write(path, page(seen, site=site, head=head).encode())
+            case "npz":
+                seen.save(path)
+                output.say(f"wrote {path}")
+
+
+def _write(path: Path | None, content: bytes) -> None:
     from regard.run.files import write_atomic
 
+    assert path is not None
     write_atomic(path, content)
     output.say(f"wrote {path}")
 

@@ -5,47 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from itertools import chain
-from typing import Annotated, Any, final
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from regard import __version__
 from regard.cli import output
+from regard.cli.command import PANELS, app
 from regard.errors import DiskError, MemoryLimitError, RegardError, UsageError
 from regard.signals import Stopped
 
 # What the parser raises; Typer brings its own copy of click or not, depending on its version.
 _WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
-
-# What the help lists, in the order in which somebody new needs it.
-PANELS = {
-    "See it": ("demo", "studio", "models"),
-    "Ask": ("translate", "tag", "classify", "point", "continue", "predict", "look"),
-    "Train": ("data", "train", "config", "compare"),
-    "Judge": ("evaluate", "heads", "doctor", "bench"),
-}
-
-
-@final
-class _InOrder(TyperGroup):
-    """All commands, by their panels."""
-
-    def list_commands(self, _context: Any) -> list[str]:
-        """Their names."""
-        return list(chain.from_iterable(PANELS.values()))
-
-
-app = typer.Typer(
-    cls=_InOrder,
-    help="Train attention models on your own text, and see where they look.",
-    epilog="Begin with `regard demo`. Every command explains itself: `regard train --help`.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 
 def _version(asked: bool) -> bool:
@@ -57,9 +28,9 @@ def _version(asked: bool) -> bool:
 
 @app.callback()
 def main(
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Train attention models on your own text, and see where they look."""
@@ -101,7 +72,25 @@ def _wrong_usage(fault: Exception, arguments: list[str]) -> int:
     what = fault.format_message()  # type: ignore[attr-defined]
     if not what:  # nothing was asked for, and the help is on the screen already
         return UsageError.exit_code
-    return output.explain(UsageError(what, where=command, remedy=f"{command} --help"))
+    what = what[0].lower() + what[1:].rstrip(".")
+    remedy = _setting(fault, context) or f"{command} --help"
+    return output.explain(UsageError(what, where=command, remedy=remedy))
+
+
+def _setting(fault: Exception, context: Any) -> str:
+    """`--epochs 3` is no option, but there is a setting of that name."""
+    option = str(getattr(fault, "option_name", "")).lstrip("-").replace("-", "_")
+    known = [
+        name
+        for one in getattr(getattr(context, "command", None), "params", ())
+        for name in one.opts
+    ]
+    if not option or "--set" not in known:
+        return ""
+    from regard.config import places
+    from regard.run.settings import RunSettings
+
+    return " or ".join(f"--set {path}=..." for path in places(RunSettings, option))
 
 
 def _unforeseen(fault: Exception) -> int:

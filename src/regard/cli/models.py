@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from regard.cli import output
-from regard.cli.main import app
+from regard.cli.command import Group, app, command
+from regard.cli.options import JsonObject
 
 if TYPE_CHECKING:
     from typer import Context
@@ -16,17 +18,16 @@ else:  # what the parser hands over, whichever copy of click Typer brings
     Context = typer.Context.__mro__[1]
 
 models = typer.Typer(
-    help="List the models in the box, show their cards, pack a run.",
+    cls=Group,
+    help="List the models in the box, print a model's card, or pack a run to carry it.",
     invoke_without_command=True,
-    rich_markup_mode="markdown",
 )
 app.add_typer(models, name="models")
-AsJson = Annotated[bool, typer.Option("--json", help="As a JSON object.")]
 
 
 @models.callback()
-def everything(context: Context, as_json: AsJson = False) -> None:
-    """List the models that come with the package; `regard models show NAME` prints a card."""
+def everything(context: Context, as_json: JsonObject = False) -> None:
+    """List the models that come with the package, print a card, or pack a run of your own."""
     output.speak_json(as_json)
     if context.invoked_subcommand is not None:
         return
@@ -46,11 +47,11 @@ def everything(context: Context, as_json: AsJson = False) -> None:
         output.say(f"regard models show {found[0]['name']}: data, scores and limits in full")
 
 
-@models.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A model of the box.")], as_json: AsJson = False
+    name: Annotated[str, Argument(metavar="NAME", help="A model in the box, by its name.")],
+    as_json: JsonObject = False,
 ) -> None:
-    """Print the card of a model: data, licence, settings, command, scores with signatures, limits."""
+    """Print the card of a model: its data, licence, settings, command, scores and limits."""
     output.speak_json(as_json)
     from regard import box
 
@@ -64,27 +65,28 @@ def show(
     output.show(Markdown(text))
 
 
-@models.command()
 def pack(
-    run: Annotated[Path, typer.Argument(help="A run folder, or a zip archive of one.")],
-    out: Annotated[Path, typer.Argument(help="A folder to make.")],
-    weights: Annotated[str, typer.Option(help="int8, float16 or float32.")] = "int8",
-    as_json: AsJson = False,
+    run: Annotated[Path, Argument(metavar="RUN", help="A run folder, or a zip archive of one.")],
+    out: Annotated[Path, Argument(metavar="FOLDER", help="The folder to make.")],
+    weights: Annotated[
+        Literal["int8", "float16", "float32"],
+        Option(help="The number format of the weights: 1, 2 or 4 bytes each."),
+    ] = "int8",
+    as_json: JsonObject = False,
 ) -> None:
-    """Make a run small enough to carry: settings, tokenizer, card, and weights of one or two bytes each.
+    """Make a run small enough to carry: settings, tokenizer, card, and weights of one to four bytes each.
 
-    The folder answers like the run itself: `regard translate OUT`. `regard evaluate RUN --against OUT` says
-    what the narrower weights cost.
+    The folder answers like the run itself: `regard translate FOLDER`. `regard evaluate RUN --against
+    FOLDER` says what the smaller weights cost.
     """
     output.speak_json(as_json)
-    from regard.errors import UsageError, nearest
-    from regard.models.quantize import Weights
+    from regard.run.find import folder_of
+
+    with folder_of(run):
+        pass  # what is not there is said before torch is loaded
     from regard.run.pack import pack as packed
 
-    known = ("float16", "float32", "int8")
-    if weights not in known:
-        raise UsageError(f"no weights '{weights}'", "--weights", nearest(weights, known))
-    made = packed(run, out, cast(Weights, weights))
+    made = packed(run, out, weights)
     facts = {"folder": str(made.folder), "before": made.before, "after": made.after}
     if output.wants_json:
         output.answer(facts)
@@ -99,3 +101,7 @@ def _facts(name: str) -> dict[str, Any]:
 
     card = box.card(name).model_dump(mode="json")
     return {**card, "bytes": size(box.folder(name)), "folder": str(box.folder(name))}
+
+
+command(show, parent=models)
+command(pack, parent=models)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _TURNS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 _ARGUMENT = re.compile(r'(?<![\w.])([a-z_0-9]+)=(?:"([^"]*)"|True|None)')
 PAGE = 160  # columns where no terminal says how many there are
+WIDEST_PAGE = 100  # columns of help
 
 # Set once by the command that runs: whether a program is listening, and whether faults show where they arose.
 wants_json = False
@@ -53,6 +54,16 @@ def show(picture: RenderableType) -> None:
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = Console(highlight=False, width=PAGE)
     console.print(picture)
+
+
+def show_page(page: RenderableType) -> None:
+    """A page of help, in lines that are not too long to read."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    with console.capture() as shown:
+        console.print(page, width=min(console.width, WIDEST_PAGE))
+    print("\n".join(line.rstrip() for line in shown.get().split("\n")).rstrip("\n"))
 
 
 def advise(commands: Mapping[str, str]) -> None:

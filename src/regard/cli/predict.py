@@ -1,357 +1,327 @@
-"""`regard predict`, and by its friendly names `translate`, `tag`, `classify`, `point` and `continue`."""
+"""`regard predict`, and for each task a command: `translate`, `tag`, `classify`, `point` and `continue`.
+
+Each command has the options that make sense for it; what they say is checked before torch is loaded.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from functools import partial, update_wrapper
-from inspect import signature
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, final
 
 from regard.cli import output
-from regard.cli.main import app
-from regard.cli.target import meant, refuse_files
+from regard.cli.command import command
+from regard.cli.options import (
+    Alternatives,
+    Asked,
+    Chance,
+    Languages,
+    Lines,
+    Machine,
+    Search,
+    Shown,
+)
+from regard.cli.target import Target, meant, refuse_files
+from regard.errors import UsageError
 
 if TYPE_CHECKING:
+    from regard.answer.lines import Form, Manner, Shard
     from regard.answer.predictor import Predictor
-    from regard.answer.stream import Form, Manner, Shard
+    from regard.answer.stream import Stream
     from regard.data.compressed import Stream as ByteStream
     from regard.data.lines import TextLine
     from regard.decode import DecodeSettings
     from regard.tasks import Prediction
 
-# Each friendly name, its task, and one line of help.
-NAMES = {
-    "predict": ("", "Answer texts with a trained model, whatever its task."),
-    "translate": ("translate", "Translate texts; English, French and German are in the box."),
-    "tag": ("tag", "Give each word of a text its tag."),
-    "classify": ("classify", "Give each text its label."),
-    "point": ("point", "Point at items of the input, in order."),
-    "continue": ("language", "Go on where a text ends."),
-}
-PROSE = """
 
-One line in, one line out, in the same order; an answer does not depend on the lines around it.
+@command
+def translate(
+    asked: Asked,
+    languages: Languages,
+    shown: Shown,
+    lines: Lines,
+    alternatives: Alternatives,
+    search: Search,
+    chance: Chance,
+    machine: Machine,
+) -> None:
+    """Translate texts. A model for English, French and German is in the box.
 
-- `regard {name} runs/mine < input.txt > output.txt`
-- `regard {name} runs/mine "a text" "and another"`
-"""
-BOXED = """- `regard {name} "a text"` asks the model of the box (`regard models`)
-"""
-FILES, SEARCH, MACHINE = "Lines and files", "Search", "Machine"  # the panels of its help
-# What only a translator can be asked.
-TRANSLATING = ("to", "spoken", "split")
+    One line in, one line out, in the same order; an answer does not depend on the lines around it.
+
+    - `regard translate "Where is the station?" --to fr` asks the model in the box
+    - `regard translate runs/mine "a text" "and another"` asks a model of your own
+    - `regard translate runs/mine < input.txt > output.txt` answers every line of a file
+    """
+    _answer("translate", asked, lines, shown, machine, languages, alternatives, search, chance)
+
+
+@command
+def tag(asked: Asked, shown: Shown, lines: Lines, machine: Machine) -> None:
+    """Give each word of a text its tag. A model for English parts of speech is in the box.
+
+    One line in, one line out: `I/PRON saw/VERB her/PRON`. Running text is cut into words as the English
+    Universal Dependencies do (`do n't`); words that are set apart by spaces already, or by tabs with one in
+    front, are taken as they are.
+
+    - `regard tag "I saw her duck."` asks the model in the box
+    - `regard tag runs/mine < input.txt > output.txt` answers every line of a file
+    """
+    _answer("tag", asked, lines, shown, machine)
+
+
+@command
+def classify(
+    asked: Asked, shown: Shown, lines: Lines, alternatives: Alternatives, machine: Machine
+) -> None:
+    """Give each text its label. A model for English sentiment is in the box.
+
+    One line in, one line out, in the same order; an answer does not depend on the lines around it.
+
+    - `regard classify "What a lovely film."` asks the model in the box
+    - `regard classify runs/mine < input.txt > output.txt` answers every line of a file
+    """
+    _answer("classify", asked, lines, shown, machine, alternatives=alternatives)
+
+
+@command
+def point(
+    asked: Asked,
+    shown: Shown,
+    lines: Lines,
+    alternatives: Alternatives,
+    search: Search,
+    chance: Chance,
+    machine: Machine,
+) -> None:
+    """Point at items of the input, in order: their positions, counted from 0.
+
+    Items are separated by spaces, and the numbers of one item by commas: `0.3 0.1` are two numbers, `0,1
+    2,3` two points. `regard train --toy sort --out runs/sort` trains a model that sorts.
+
+    - `regard point runs/mine "0.3 0.1 0.2"`
+    - `regard point runs/mine < input.txt > output.txt` answers every line of a file
+    """
+    _answer("point", asked, lines, shown, machine, None, alternatives, search, chance)
+
+
+def go_on(
+    asked: Asked,
+    shown: Shown,
+    lines: Lines,
+    alternatives: Alternatives,
+    search: Search,
+    chance: Chance,
+    machine: Machine,
+) -> None:
+    """Continue a text with a language model.
+
+    `regard train my.txt --task language --out runs/mine` trains a model on your own text. By default the most
+    probable continuation is searched for; with `--sample` it is drawn at random.
+
+    - `regard continue runs/mine "Once upon a time" --sample --seed 3`
+    - `regard continue runs/mine < input.txt > output.txt` continues every line of a file
+    """
+    _answer("language", asked, lines, shown, machine, None, alternatives, search, chance)
 
 
 def predict(
-    name: str,
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[RUN] [TEXTS]",
-            help="A run folder, a zip archive of one, or a model of the box by name; then texts. "
-            "Without texts, standard input is read.",
-        ),
-    ] = None,
-    to: Annotated[
-        str | None, typer.Option("--to", help="The language to translate into: fr, de, en.")
-    ] = None,
-    spoken: Annotated[
-        str | None, typer.Option("--from", help="The language of the texts; else it is guessed.")
-    ] = None,
-    split: Annotated[
-        bool | None,
-        typer.Option(
-            "--split/--whole",
-            help="Read sentence by sentence, or each line as a whole; models that know several "
-            "languages split.",
-        ),
-    ] = None,
-    looking: Annotated[
-        bool, typer.Option("--look", help="Show below each answer where the model looked.")
-    ] = False,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", help="A run or a model of the box; all else is text."),
-    ] = None,
-    source: Annotated[
-        Path | None,
-        typer.Option("--input", "-i", rich_help_panel=FILES, help="Read lines from this file."),
-    ] = None,
-    target: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", rich_help_panel=FILES, help="Write answers to this new file."
-        ),
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", rich_help_panel=FILES, help="Go on with an --output that was cut short."
-        ),
-    ] = False,
-    shard: Annotated[
-        str,
-        typer.Option(
-            rich_help_panel=FILES, help="Line i of every n alone, for several machines: `2/3`."
-        ),
-    ] = "1/1",
-    beam: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", rich_help_panel=SEARCH, help="Hypotheses to follow."),
-    ] = None,
-    n_best: Annotated[
-        int,
-        typer.Option(
-            min=1, metavar="N", rich_help_panel=SEARCH, help="Alternatives to write, one a line."
-        ),
-    ] = 1,
-    scores: Annotated[
-        bool, typer.Option("--scores", rich_help_panel=SEARCH, help="Write `score TAB text`.")
-    ] = False,
-    max_length: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", rich_help_panel=SEARCH, help="The most symbols of an answer."
-        ),
-    ] = None,
-    sample: Annotated[
-        bool, typer.Option("--sample", rich_help_panel=SEARCH, help="Draw answers by chance.")
-    ] = False,
-    temperature: Annotated[
-        float | None,
-        typer.Option(rich_help_panel=SEARCH, help="Draw more boldly (above 1) or less (below)."),
-    ] = None,
-    top_k: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", rich_help_panel=SEARCH, help="Draw among the N likeliest."
-        ),
-    ] = None,
-    top_p: Annotated[
-        float | None,
-        typer.Option(rich_help_panel=SEARCH, help="Draw among the likeliest that make up p."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(rich_help_panel=SEARCH, help="What chance begins with.")
-    ] = None,
-    truncate: Annotated[
-        bool,
-        typer.Option(
-            "--truncate", rich_help_panel=FILES, help="Cut texts the model cannot read whole."
-        ),
-    ] = False,
-    keep_going: Annotated[
-        bool,
-        typer.Option(
-            "--keep-going", rich_help_panel=FILES, help="Answer unusable lines with nothing."
-        ),
-    ] = False,
-    device: Annotated[
-        str, typer.Option(rich_help_panel=MACHINE, help="auto, cpu, cuda, cuda:1.")
-    ] = "auto",
-    precision: Annotated[
-        str, typer.Option(rich_help_panel=MACHINE, help="float32 or bfloat16.")
-    ] = "float32",
-    weights: Annotated[
-        str,
-        typer.Option(
-            rich_help_panel=MACHINE, help="float32 or int8 (CPU: faster, smaller), or as stored."
-        ),
-    ] = "stored",
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict", rich_help_panel=MACHINE, help="One thread: scores equal to the last bit."
-        ),
-    ] = False,
-    batch_tokens: Annotated[
-        int,
-        typer.Option(min=8, metavar="N", rich_help_panel=MACHINE, help="Symbols in a batch."),
-    ] = 4096,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    asked: Asked,
+    languages: Languages,
+    shown: Shown,
+    lines: Lines,
+    alternatives: Alternatives,
+    search: Search,
+    chance: Chance,
+    machine: Machine,
 ) -> None:
-    """Answer texts; `name` is what the command was called, and NAMES has the help of each."""
-    output.speak_json(as_json)
-    from regard.answer.engine import changed
-    from regard.answer.stream import Form, Manner, Shard, Stream, skip, write_out
-    from regard.cli.bar import bar
-    from regard.errors import UsageError, missing
+    """Answer texts with a trained model, whatever its task.
 
-    run, texts = meant(words or (), model, NAMES[name][0])
-    if texts and source is not None:
-        raise UsageError(
-            "texts or a file, not both", where="--input", remedy="leave out the texts, or --input"
-        )
-    refuse_files(texts, "answer its lines: --input {}")
-    if source is not None and not source.exists():
-        raise missing(source)
-    if looking and (as_json or target is not None or n_best > 1):
-        raise UsageError("a map is for the eye", "--look", "for files: regard look --svg, --json")
-    share, form = Shard.parse(shard), Form(n_best, scores, as_json)
-    predictor = _loaded(run, device, (precision, weights), batch_tokens, strict)
-    _check_name(name, predictor)
+    One line in, one line out, in the same order; an answer does not depend on the lines around it.
+
+    - `regard predict runs/mine "a text" "and another"`
+    - `regard predict runs/mine < input.txt > output.txt` answers every line of a file
+    """
+    _answer("", asked, lines, shown, machine, languages, alternatives, search, chance)
+
+
+command(go_on, name="continue")
+command(predict)
+
+
+@final
+@dataclass(frozen=True)
+class _Job:
+    """All that was asked for and checked."""
+
+    texts: list[str]
+    lines: Lines
+    share: Shard
+    form: Form
+    looking: bool
+
+    @property
+    def asks_a_person(self) -> bool:
+        """Whether somebody types the texts just now."""
+        return not self.texts and self.lines.source is None and sys.stdin.isatty()
+
+    @property
+    def origin(self) -> str:
+        """What to call the place that texts come from."""
+        return "text" if self.texts else str(self.lines.source or "standard input")
+
+
+def _answer(
+    task: str,
+    asked: Asked,
+    lines: Lines,
+    shown: Shown,
+    machine: Machine,
+    languages: Languages | None = None,
+    alternatives: Alternatives | None = None,
+    search: Search | None = None,
+    chance: Chance | None = None,
+) -> None:
+    """Check all that can be checked without the model, then answer."""
+    output.speak_json(shown.as_json)
+    from regard.answer.lines import Form, Shard
+    from regard.settings.decode import changed
+
+    run, texts = meant(asked.words or (), asked.model, task)
+    n_best = alternatives.n_best if alternatives is not None else 1
+    _check(texts, lines, shown, n_best)
+    form = Form(n_best, shown.scores, shown.as_json)
+    job = _Job(texts, lines, Shard.parse(lines.shard), form, shown.looking)
     choices = {
-        "beam": beam,
-        "top_beams": n_best if predictor.run.task.searches else None,
-        "max_length": max_length,
-        "sample": sample or any(c is not None for c in (temperature, top_k, top_p)) or None,
-        "temperature": temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-        "seed": seed,
+        **(vars(search) if search is not None else {}),
+        **(chance.as_choices() if chance is not None else {}),
+        "top_beams": n_best if search is not None else None,
     }
+    target = Target.of(run)
+    target.check_task(task)
+    manner = target.manner(languages or Languages(), texts)
+    if target.settings is not None:
+        changed(target.settings.decode, choices)
+    predictor = _loaded(run, machine)
+    if target.settings is None:  # an archive shows its settings only now
+        target = Target(run, predictor.run.settings)
+        target.check_task(task)
+        manner = target.manner(languages or Languages(), texts)
     decode = changed(predictor.run.settings.decode, choices)
-    manner = Manner.of(predictor, to, spoken, split)
-    chunk = 1 if looking or _asks_a_person(texts, source) else max(256, batch_tokens // 16)
-    origin = "text" if texts else str(source or "standard input")
-    stream = Stream(predictor, decode, origin, chunk, _note, truncate, keep_going, manner)
+    _stream(job, predictor, decode, manner, machine)
+
+
+def _check(texts: list[str], lines: Lines, shown: Shown, n_best: int) -> None:
+    if texts and lines.source is not None:
+        remedy = "leave out the texts, or --input"
+        raise UsageError("texts and a file cannot both be answered", "--input", remedy)
+    refuse_files(texts, "answer its lines: --input {}")
+    if shown.looking and (lines.target is not None or n_best > 1):
+        remedy = "leave out --look, or draw one text into a file: regard look --svg"
+        raise UsageError("a map is drawn in the terminal, for one answer", "--look", remedy)
+
+
+def _stream(
+    job: _Job, predictor: Predictor, decode: DecodeSettings, manner: Manner, machine: Machine
+) -> None:
+    """Answer line by line, with a bar for who watches."""
+    from regard.answer.lines import skip, write_out
+    from regard.answer.stream import Stream
+    from regard.cli.bar import bar
+
+    lines = job.lines
+    chunk = 1 if job.looking or job.asks_a_person else max(256, machine.batch_tokens // 16)
+    names = (job.origin, chunk, _note, lines.truncate, lines.keep_going, manner)
+    stream = Stream(predictor, decode, *names)
     with ExitStack() as stack:
-        lines = share.of(stack.enter_context(closing(_lines(texts, source, keep_going))))
-        file, done = stack.enter_context(_destination(target, form, resume))
-        total = _total(predictor, manner, share, texts, source)
+        texts = job.share.of(stack.enter_context(closing(_lines(job))))
+        file, done = stack.enter_context(_destination(lines, job.form))
+        total = _total(job, predictor, manner)
         shown = stack.enter_context(bar("answering", total, 0 if manner.split else done))
         if done:
             output.say(f"{done:,} answers are there already")
-        for some in stream.answers(skip(lines, done, origin), shown.advance):
-            text = "".join(form.write(line, answer) for line, answer in some)
+        for some in stream.answers(skip(texts, done, job.origin), shown.advance):
+            text = "".join(job.form.write(line, answer) for line, answer in some)
             with shown.aside():
-                write_out(file, text, durable=target is not None)
-                if looking:
-                    ((line, answer),) = some
-                    _show_look(predictor, line.text, manner, decode, answer)
+                write_out(file, text, durable=lines.target is not None)
+                if job.looking:
+                    _show_look(stream, *some[0])
             done += len(some)
             if not manner.split:
                 shown.at(done)
 
 
-def _total(
-    predictor: Predictor,
-    manner: Manner,
-    share: Shard,
-    texts: list[str],
-    source: Path | None,
-) -> Callable[[], int] | None:
+def _total(job: _Job, predictor: Predictor, manner: Manner) -> Callable[[], int] | None:
     """How much there is to do, in lines; of a text that is read by sentences, in sentences."""
     from regard.data.lines import count_lines, read_lines
 
-    passages = predictor.passages if manner.split else None
+    source, passages = job.lines.source, predictor.passages if manner.split else None
     if passages is None:
-        return None if source is None else lambda: share.size(count_lines(source))
+        return None if source is None else lambda: job.share.size(count_lines(source))
     if source is not None:
         return lambda: sum(
-            passages.count(line.text) for line in share.of(read_lines(source)) if not line.fault
+            passages.count(line.text) for line in job.share.of(read_lines(source)) if not line.fault
         )
-    return (lambda: sum(map(passages.count, texts))) if texts else None
+    return (lambda: sum(map(passages.count, job.texts))) if job.texts else None
 
 
-def _show_look(
-    predictor: Predictor, text: str, manner: Manner, decode: DecodeSettings, answer: Prediction
-) -> None:
+def _show_look(stream: Stream, line: TextLine, answer: Prediction) -> None:
     """The map of the answer that was printed: it is replayed, and nothing is searched for again."""
     from regard.answer.look import traces
     from regard.show.heatmap import alignment
 
-    for seen in traces(predictor, text, decode, to=manner.to, split=manner.split, answer=answer):
+    manner = partial(traces, to=stream.manner.to, split=stream.manner.split, answer=answer)
+    for seen in manner(stream.predictor, line.text, stream.decode):
         print()
         output.show(alignment(seen))
     print()
 
 
-def _loaded(
-    run: Path, device: str, numbers: tuple[str, str], batch_tokens: int, strict: bool
-) -> Predictor:
+def _loaded(run: object, machine: Machine) -> Predictor:
     from regard.answer.predictor import Predictor
-    from regard.errors import UsageError
 
-    precision, weights = numbers
-    if precision not in ("float32", "bfloat16"):
-        raise UsageError(f"no precision '{precision}'", "--precision", "float32 or bfloat16")
     return Predictor.load(
-        run,
-        device,
-        precision=precision,  # type: ignore[arg-type]
-        weights=weights,  # type: ignore[arg-type]
-        batch_tokens=batch_tokens,
-        strict=strict,
+        str(run),
+        machine.device,
+        precision=machine.precision,
+        weights=machine.weights,
+        batch_tokens=machine.batch_tokens,
+        strict=machine.strict,
         note=_note,
     )
 
 
 def _note(message: str) -> None:
-    print(f"note: {message}", file=sys.stderr, flush=True)
+    print(output.harmless(f"note: {message}"), file=sys.stderr, flush=True)
 
 
-def _check_name(name: str, predictor: Predictor) -> None:
-    """`regard translate` of a tagger is a slip; say which name is meant."""
-    from regard.errors import UsageError
-    from regard.tasks import TASKS
-
-    task, _ = NAMES[name]
-    if task and task != predictor.task:
-        right = next(known for known, (meant, _) in NAMES.items() if meant == predictor.task)
-        raise UsageError(
-            f"this model was trained to {predictor.run.task.verb}, not to {TASKS[task].verb}",
-            where=str(predictor.run.folder),
-            remedy=f"regard {right} {predictor.run.folder}",
-        )
-
-
-def _lines(
-    texts: list[str] | None, source: Path | None, keep_going: bool
-) -> Generator[TextLine, None, None]:
+def _lines(job: _Job) -> Generator[TextLine, None, None]:
     """All lines: of texts, of a file, or of standard input."""
     from regard.data.lines import TextLine, read_lines
 
-    if texts:
-        yield from (TextLine(number, text) for number, text in enumerate(texts, start=1))
+    if job.texts:
+        yield from (TextLine(number, text) for number, text in enumerate(job.texts, start=1))
         return
-    if _asks_a_person(texts, source):
+    if job.asks_a_person:
         output.say("Type a text and press Enter; Ctrl-D ends. Or: regard ... < input.txt")
-    yield from read_lines(source or sys.stdin.buffer, on_bad_utf8="skip" if keep_going else "stop")
-
-
-def _asks_a_person(texts: list[str] | None, source: Path | None) -> bool:
-    return not texts and source is None and sys.stdin.isatty()
+    unusable = "skip" if job.lines.keep_going else "stop"
+    yield from read_lines(job.lines.source or sys.stdin.buffer, on_bad_utf8=unusable)
 
 
 @contextmanager
-def _destination(target: Path | None, form: Form, resume: bool) -> Iterator[tuple[ByteStream, int]]:
-    from regard.answer.stream import output_file
-    from regard.errors import UsageError
+def _destination(lines: Lines, form: Form) -> Iterator[tuple[ByteStream, int]]:
+    """Where answers go, and how many are there already."""
+    from regard.answer.lines import output_file
 
-    if target is not None:
-        with output_file(target, form.lines_each, resume) as opened:
-            try:
-                yield opened
-            except KeyboardInterrupt:
-                output.say(f"{target} has what was answered so far; --resume goes on with it")
-                raise
-    elif resume:
-        raise UsageError("only a file can be gone on with", "--resume", "name it with --output")
-    else:
+    if lines.target is None:
         yield sys.stdout.buffer, 0
-
-
-def _named(name: str) -> Callable[..., None]:
-    """The command under one of its names; it has the options of `predict` that make sense for it."""
-    command = partial(predict, name)
-    options = signature(command, eval_str=True)
-    task = NAMES[name][0]
-    kept = [
-        option
-        for option in options.parameters.values()
-        if task in ("", "translate") or option.name not in TRANSLATING
-    ]
-    update_wrapper(command, predict)
-    command.__signature__ = options.replace(parameters=kept)  # type: ignore[attr-defined]
-    return command
-
-
-for _name, (_task, _line) in NAMES.items():
-    _prose = PROSE + (BOXED if _task in ("translate", "tag", "classify") else "")
-    app.command(_name, help=_line + _prose.format(name=_name))(_named(_name))
+        return
+    with output_file(lines.target, form.lines_each, lines.resume) as opened:
+        try:
+            yield opened
+        except KeyboardInterrupt:
+            output.say(f"{lines.target} has what was answered so far; --resume continues it")
+            raise

@@ -8,10 +8,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from regard.cli import output
-from regard.cli.main import app
+from regard.cli.command import command
 
 if TYPE_CHECKING:
     from regard.studio.settings import StudioSettings
@@ -19,55 +19,66 @@ if TYPE_CHECKING:
 RUNS = Path("runs")
 
 
-@app.command()
+@command
 def studio(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Run folders, zip archives, or models of the box; without any, all there are."
+        Argument(
+            metavar="[RUN]...",
+            help="Run folders, zip archives of runs, or models in the box. Without any, all runs in runs/ "
+            "and all models in the box.",
         ),
     ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 8321,
+    host: Annotated[
+        str,
+        Option(
+            metavar="ADDRESS",
+            help="The network address to listen on. The default can be reached from this machine only.",
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, Option(metavar="N", help="The port to listen on; 0 takes any that is free.")
+    ] = 8321,
     token: Annotated[
         str | None,
-        typer.Option(
+        Option(
+            metavar="TEXT",
             help="The token that every visitor must bring. Other users of this machine can read the command "
             "line: the variable REGARD_TOKEN and --token-file keep it private. Beyond this machine the "
-            "default is a random one."
+            "default is a random one.",
         ),
     ] = None,
     token_file: Annotated[
-        Path | None, typer.Option(help="A file whose first line is the token.")
+        Path | None, Option(metavar="FILE", help="A file whose first line is the token.")
     ] = None,
     open_browser: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+        bool, Option("--open/--no-open", help="Open the page in the browser, or do not.")
     ] = True,
     with_page: Annotated[
         bool,
-        typer.Option(
-            "--page/--no-page", help="Serve the page, or the programming interface alone."
-        ),
+        Option("--page/--no-page", help="Serve the page, or the programming interface alone."),
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Say where as a JSON object.")] = False,
+    as_json: Annotated[
+        bool, Option("--json", help="Write the address as one JSON object, for programs.")
+    ] = False,
 ) -> int:
     """Ask a model in the browser, and see every head at work.
 
-    Without a name it opens on your runs in `runs/` and on the models that came in the box. With neither, the
-    page offers to train a small model while you watch. Only this machine can reach it, unless you say
-    otherwise with `--host`; then every visitor needs the token in the address.
+    Without a name it opens on your runs in `runs/` and on the models in the box. With neither, the page
+    offers to train a small model while you watch. Only this machine can reach it, unless you say otherwise
+    with `--host`; then every visitor needs the token in the address.
     """
     output.speak_json(as_json)
-    from regard.studio.page import read_page
-    from regard.studio.server import serve
-    from regard.studio.settings import StudioSettings
-    from regard.studio.state import Studio
-
-    given = _token(token, token_file)
-    settings = _with_token(StudioSettings(host=host, port=port, token=given))
-    page = read_page() if with_page else {}
     with ExitStack() as stack:
         named = [_unpacked(path, stack) for path in runs or ()]
+        from regard.studio.page import read_page
+        from regard.studio.server import serve
+        from regard.studio.settings import StudioSettings
+        from regard.studio.state import Studio
+
+        given = _token(token, token_file)
+        settings = _with_token(StudioSettings(host=host, port=port, token=given))
+        page = read_page() if with_page else {}
         shown = Studio(named or _found, settings, page=page)
 
         def opened(real_port: int) -> None:

@@ -1,33 +1,139 @@
-"""Which model a person means: a run by its path, one of the box by its name, or the box's own for a text."""
+"""Which model a person means: a run by its path, one of the box by its name, or the box's own for a text.
+
+What a run's settings say about it is known here, too, before torch is loaded.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, final
 
+from regard.errors import MissingFileError, UsageError
+
+if TYPE_CHECKING:
+    from regard.answer.lines import Manner
+    from regard.cli.options import Languages
+    from regard.run.settings import RunSettings
+
+# The command for each task; any other task is answered by `predict`.
+COMMANDS = {
+    "translate": "translate",
+    "tag": "tag",
+    "classify": "classify",
+    "point": "point",
+    "language": "continue",
+}
+# What makes a model for a task of which the box has none.
+_MAKES = {
+    "point": "regard train --toy sort --out runs/sort; then: regard point runs/sort '0.3 0.1 0.2'",
+    "language": "regard train my.txt --task language --out runs/mine; then: regard continue runs/mine 'Once'",
+}
 _SNIFF = 1024
+_ALIKE = 0.85  # how like the name of a run one word must be to be no text
 
 
 def meant(words: Sequence[str], model: str | None, task: str) -> tuple[Path, list[str]]:
     """The model, and the texts to answer; `task` is what the command does ("" for whatever a model does).
 
-    A first word that is there on disk is a run, or a slip; so is one that is written like a path. Everything
-    else is text, for the model of the box that does this.
+    A first word that is there on disk is a run, or a slip; so is one that is written like a path or nearly
+    like the name of a run, and one before other texts. Everything else is text, for the model of the box.
     """
     from regard import box
+    from regard.run.find import nearest_run, no_such_run
 
     if model is not None:
         _refuse_text(model)
+        if not _exists(model) and model not in box.names():
+            raise no_such_run(model)
         return Path(model), list(words)
     first = words[0] if words else None
     if first is not None and (_exists(first) or first in box.names()):
         _refuse_text(first)
         return Path(first), list(words[1:])
-    if first is not None and not _is_text(first) and (_is_pathlike(first) or not _in_box(task)):
-        from regard.run.find import no_such_run
+    if first is not None and not _is_text(first):
+        if _is_pathlike(first) or not _in_box(task):
+            raise no_such_run(first)
+        if len(words) > 1 or nearest_run(first, _ALIKE):
+            raise _run_or_text(words, box.first(task))
+    return _of_the_box(task), list(words)
 
-        raise no_such_run(first)
-    return Path(box.first(task)), list(words)
+
+def _run_or_text(words: Sequence[str], model: str) -> MissingFileError:
+    """One word before other texts is a run mistyped, or a text whose quotes are missing."""
+    from regard.run.find import no_such_run
+
+    fault, text = no_such_run(words[0]), " ".join(words)
+    quoted = f"put it in quotes: '{text[:60]}'" if len(words) > 1 else f"name the model: -m {model}"
+    return MissingFileError(fault.what, fault.where, f"{fault.remedy} If it is a text, {quoted}")
+
+
+def _of_the_box(task: str) -> Path:
+    """The model in the box for a task, or how to make one."""
+    from regard import box
+
+    if task in _MAKES and not _in_box(task):
+        what = f"which model? The box has none that can {COMMANDS[task]}"
+        raise UsageError(what, where=f"regard {COMMANDS[task]}", remedy=_MAKES[task])
+    return Path(box.first(task))
+
+
+@final
+@dataclass(frozen=True)
+class Target:
+    """A run as far as its settings tell, before its weights are read."""
+
+    run: Path
+    settings: RunSettings | None  # None for an archive, which is unpacked only once
+
+    @classmethod
+    def of(cls, run: Path) -> Target:
+        """Read the settings of a run folder, or of a model in the box."""
+        from regard.run.find import folder_of, read_settings
+
+        if run.is_file():
+            return cls(run, None)
+        with folder_of(run) as folder:
+            return cls(run, read_settings(folder / "config.toml"))
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that a translator can be asked for."""
+        from regard.text.keep import languages
+
+        return languages(self.settings.text.symbols) if self.settings is not None else ()
+
+    def check_task(self, task: str) -> None:
+        """`regard translate` of a tagger is a slip; say which command is meant."""
+        if self.settings is None or not task or task == self.settings.task:
+            return
+        right = COMMANDS.get(self.settings.task, "predict")
+        raise UsageError(
+            f"this model was trained to {right}, not to {COMMANDS[task]}",
+            where=str(self.run),
+            remedy=f"regard {right} {self.run}",
+        )
+
+    def manner(self, asked: Languages, texts: Sequence[str]) -> Manner:
+        """How to read these texts; one that is in none of the model's languages is refused."""
+        from regard.answer.lines import Manner
+        from regard.text.keep import tag
+        from regard.text.language import doubt, target_of
+
+        known = self.languages
+        manner = Manner.of(known, asked.to, asked.spoken, asked.split)
+        for text in texts if known and manner.spoken is None else ():
+            if text.startswith(tuple(map(tag, known))):
+                continue
+            to = target_of(text, manner.to, known)
+            why = doubt(text, to, known)
+            if why is not None:
+                others = [code for code in known if code != to]
+                remedy = f"if it is none, name its language: --from {others[0]}"
+                raise UsageError(why, f"text {text[:60]!r}", remedy)
+        return manner
 
 
 def _in_box(task: str) -> bool:
@@ -37,16 +143,13 @@ def _in_box(task: str) -> bool:
 
 
 def _exists(word: str) -> bool:
-    try:
+    with suppress(OSError, ValueError):  # a text can be longer than any path
         return Path(word).exists()
-    except (OSError, ValueError):  # a text can be longer than any path
-        return False
+    return False
 
 
 def _is_pathlike(word: str) -> bool:
     """Whether a word that names nothing was meant as a path: and/or is none, runs/mine is."""
-    if _is_text(word):
-        return False
     parent = Path(word).parent
     rooted = word.startswith(("./", "../", "/", "~/", "runs/"))
     return rooted or word.endswith((".zip", "/")) or (parent != Path() and _exists(str(parent)))
@@ -58,8 +161,6 @@ def _is_text(word: str) -> bool:
 
 def _refuse_text(word: str) -> None:
     """A file of text is no model: its lines are what should be answered."""
-    from regard.errors import UsageError
-
     path = Path(word)
     if not path.is_file() or path.suffix == ".zip":
         return
@@ -75,8 +176,6 @@ def _refuse_text(word: str) -> None:
 
 def refuse_files(texts: Sequence[str], remedy: str) -> None:
     """The name of a file is no text, and its lines are not what would be answered."""
-    from regard.errors import UsageError
-
     for text in texts:
         if text and _exists(text) and Path(text).is_file():
             raise UsageError(

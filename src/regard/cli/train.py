@@ -6,120 +6,124 @@ import os
 from contextlib import nullcontext
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from regard.cli import output
-from regard.cli.main import app
+from regard.cli.command import command
+from regard.cli.options import Choice, Corpus, Device, JsonLines
+from regard.cli.target import COMMANDS
 
 if TYPE_CHECKING:
     from regard.models import ModelSettings
     from regard.run.settings import RunSettings
     from regard.training import Outcome
 
+CONFIG = "config.toml"
 
-@app.command()
+
+@command
 def train(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="What to learn from: `train.en train.de`, one TSV, CSV, JSONL or CoNLL file, a folder; "
-            "or the folder of an earlier run, to go on with it."
+    corpus: Corpus,
+    choice: Choice,
+    place: Device,
+    out: Annotated[
+        Path | None,
+        Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="The folder that the run is kept in. The default is runs/ and a name made of the data "
+            "and the preset.",
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The run folder.  [default: runs/NAME]")
-    ] = None,
-    preset: Annotated[
-        str | None, typer.Option("--preset", "-p", help="Ready-made settings; see `regard config`.")
-    ] = None,
-    config: Annotated[Path | None, typer.Option(help="A TOML file of settings.")] = None,
     start_from: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Begin with the vocabulary and weights of an earlier run, or of a model in the box, "
-            "in small steps.",
+        Option(
+            metavar="RUN",
+            help="Begin with the vocabulary and the weights of an earlier run or of a model in the box, "
+            "and train them further with a small learning rate.",
         ),
-    ] = None,
-    toy: Annotated[str | None, typer.Option(help="Learn a built-in toy instead of files.")] = None,
-    valid: Annotated[
-        list[Path] | None,
-        typer.Option(help="Validation files; without them some training examples are held out."),
-    ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="translate, tag, classify, point or language.")
-    ] = None,
-    on_bad_utf8: Annotated[
-        Literal["stop", "skip"], typer.Option(help="What to do at a line that is not UTF-8.")
-    ] = "stop",
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", "-s", help="Change one setting: `train.steps=500`.")
     ] = None,
     allow_change: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY", help="Go on although this setting changed: `train.rate`."),
+        Option(
+            metavar="KEY",
+            help="Continue a run although this setting was changed, such as `train.rate`. It may be given "
+            "several times.",
+        ),
     ] = None,
     fast: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--fast",
-            help="For a GPU: bfloat16, and for Transformers that translate packed, compiled steps.",
+            help="Use what makes training fast on a GPU: bfloat16, and for Transformers that translate "
+            "packed rows and compiled steps.",
         ),
     ] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    as_json: JsonLines = False,
 ) -> int:
-    """Train a model on your own files, or go on where it stopped.
+    """Train a model on your own files, or continue a run that was stopped.
 
     Two files side by side make a translator, a CoNLL file a tagger, a file of labelled lines a classifier.
+    The command can be killed at any moment and typed again: it continues from the last checkpoint. So does
+    the name of the run folder alone: `regard train runs/mine`.
 
-    - `regard train train.en train.de`
+    - `regard train train.en train.de --valid valid.en valid.de`
     - `regard train --toy reverse --preset bahdanau2015` needs no data at all
     - `regard train mine.tsv --start-from translator` teaches a model in the box your words
     - `regard train train.en train.de -p vaswani2017-base --fast` makes the most of a GPU
     """
     output.speak_json(as_json)
+    folder, settings = _placed(corpus, choice, out, start_from)
     from regard.run.device import choose_device, need_gpu
-    from regard.run.resolve import place
     from regard.show.progress import JsonProgress, TrainingProgress
     from regard.training import train as run_training
 
-    changes = [*["data.on_bad_utf8=skip"] * (on_bad_utf8 == "skip"), *(changes or [])]
-    folder, settings = place(
-        files or [],
-        out,
-        name=preset,
-        config=config,
-        start=start_from,
-        toy=toy,
-        valid=valid or [],
-        task=task,
-        changes=changes,
-    )
     if fast:
-        need_gpu(device, "fast=True")
+        need_gpu(place.device, "fast=True")
         settings = settings.fast()
     slow = settings.can_pack and not settings.train.compile
-    if slow and choose_device(device).type == "cuda" and not (folder / "config.toml").exists():
+    if slow and choose_device(place.device).type == "cuda" and not (folder / CONFIG).exists():
         output.say(
             "For such a model --fast makes more of this GPU: bfloat16, packed rows, recorded steps."
         )
     with nullcontext(JsonProgress()) if as_json else TrainingProgress() as listener:
-        outcome = run_training(folder, settings, listener, device, allow_change or ())
+        outcome = run_training(folder, settings, listener, place.device, allow_change or ())
     if os.environ.get("RANK", "0") == "0":  # of many processes the first one speaks
         _say_what_next(quote(str(folder)), settings, outcome)
     return 0 if outcome.signal is None else 128 + outcome.signal
 
 
-def _say_what_next(folder: str, settings: RunSettings, outcome: Outcome) -> None:
-    from regard.cli.predict import NAMES
+def _placed(
+    corpus: Corpus, choice: Choice, out: Path | None, start_from: str | None
+) -> tuple[Path, RunSettings]:
+    """The folder and the settings of a run, whose data are there and recognised."""
+    from regard.run.corpus import Corpus as Found
+    from regard.run.resolve import place
 
+    corpus.require_training(choice.config)
+    folder, settings = place(
+        corpus.files or [],
+        out,
+        name=choice.preset,
+        config=choice.config,
+        start=start_from,
+        toy=corpus.toy,
+        valid=corpus.valid or [],
+        task=corpus.task,
+        changes=[*corpus.changes, *(choice.changes or [])],
+    )
+    Found.of(settings.data, settings.task)
+    return folder, settings
+
+
+def _say_what_next(folder: str, settings: RunSettings, outcome: Outcome) -> None:
     if outcome.signal is not None:
-        output.say(f"The same command, or `regard train {folder}`, goes on from there.")
+        output.say(f"The same command, or `regard train {folder}`, continues from there.")
         return
-    verb = next(name for name, (task, _) in NAMES.items() if task == settings.task)
+    verb = COMMANDS.get(settings.task, "predict")
     look = {"where it looks, for an example": f"regard look {folder}"}
     output.advise(
         {

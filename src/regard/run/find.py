@@ -56,17 +56,23 @@ def folder_of(path: Path) -> Iterator[Path]:
 
 def no_such_run(name: str) -> MissingFileError:
     """The run or model in the box that was perhaps meant, or how to come by one."""
-    what = "there is no such run or model"
+    near = nearest_run(name)
+    usual = (
+        "name a folder that `regard train` made, or a model in the box: `regard models` lists them"
+    )
+    remedy = usual if near is None else f"did you mean {near}?"
+    return MissingFileError("there is no such run or model", name, remedy)
+
+
+def nearest_run(name: str, likeness: float = 0.6) -> str | None:
+    """The run or model in the box with a name like this one."""
     with contextlib.suppress(OSError):
         beside = {Path(name).parent, Path("runs")}
         found = [one.parent for folder in beside for one in folder.glob("*/config.toml")]
         known = {**{one.name: str(one) for one in found}, **{one: one for one in box.names()}}
-        if close := difflib.get_close_matches(Path(name).name, known, n=1):
-            return MissingFileError(what, name, f"did you mean {known[close[0]]}?")
-    remedy = (
-        "name a folder that `regard train` made, or a model in the box: `regard models` lists them"
-    )
-    return MissingFileError(what, name, remedy)
+        close = difflib.get_close_matches(Path(name).name, known, n=1, cutoff=likeness)
+        return known[close[0]] if close else None
+    return None
 
 
 def read_settings(path: Path) -> RunSettings:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from regard.config import Settings
+from regard.config import Settings, parse
+from regard.errors import UsageError, kind_of
 from regard.settings.names import Penalty
 
 
@@ -45,3 +49,25 @@ class DecodeSettings(Settings):
                 f"min_length = {self.min_length} is past max_length = {self.max_length}"
             )
         return self
+
+
+def changed(settings: DecodeSettings, changes: Mapping[str, Any]) -> DecodeSettings:
+    """These settings with some others in their place; more alternatives widen a beam nobody named."""
+    if not isinstance(settings, DecodeSettings):
+        what = f"how to answer is said by DecodeSettings, and this is {kind_of(settings)}"
+        raise UsageError(what, where="decode", remedy="regard.DecodeSettings(beam=5)")
+    given = {name: value for name, value in changes.items() if value is not None}
+    tree = {**settings.model_dump(), **given}
+    if any(isinstance(tree[name], str) for name in ("beam", "top_beams")):
+        return parse(DecodeSettings, tree, where="decode")  # says what a text should be
+    if tree["top_beams"] > tree["beam"]:
+        if "top_beams" not in given:
+            tree["top_beams"] = tree["beam"]
+        elif "beam" in given and not tree["sample"]:
+            raise UsageError(
+                f"a beam of {tree['beam']} cannot give {tree['top_beams']} alternatives",
+                where="top_beams (--n-best)",
+                remedy=f"widen the beam to {tree['top_beams']}, or ask for fewer",
+            )
+        tree["beam"] = max(tree["beam"], tree["top_beams"])
+    return parse(DecodeSettings, tree, where="decode")

@@ -188,7 +188,7 @@ def _line(kind: str, entry: Mapping[str, Any]) -> bytes:
 
 
 def _settings(predictor: Predictor, asked: TraceAsked, longest: int) -> DecodeSettings:
-    from regard.answer.engine import changed
+    from regard.settings.decode import changed
 
     usual = predictor.run.settings.decode
     beam = asked.beam or usual.beam

@@ -22,19 +22,29 @@ from regard.models import count_parameters
 from regard.run import files
 from regard.run.corpus import Corpus
 from regard.run.folder import Run
+from regard.run.load import refuse_unbuildable
 from regard.run.settings import RunSettings
+from regard.run.variants import Variant
 from regard.signals import Stopped
 from regard.strict_json import loads
 from regard.tasks import Language, Task
 from regard.training import train
 from regard.training.events import Listener
 from regard.training.table import Row, Table, best_of
-from regard.training.variants import Variant
 
 MOST_ASKED = 5_000  # more would not change the order, and beam search takes its time
 ANSWERS = "comparison.json"
 
 Tell = Callable[[int, Variant], Listener]  # (its number, the variant that is now trained)
+
+
+def _refuse_unbuildable(variant: Variant) -> None:
+    """Which of them it is, before the first is trained."""
+    try:
+        refuse_unbuildable(variant.settings)
+    except UsageError as fault:
+        what = f"{variant.name} cannot be built: {fault.what}"
+        raise UsageError(what, fault.where, fault.remedy) from None
 
 
 @final
@@ -54,6 +64,8 @@ def compare(
     if not variants:
         raise UsageError("there is nothing to compare", where="variants", remedy="give two or more")
     _refuse_unlike(variants)
+    for variant in variants:
+        _refuse_unbuildable(variant)
     if (out / "config.toml").exists():
         raise UsageError("this folder is a run", where=str(out), remedy="choose another folder")
     exam = Exam.of(variants[0].settings, MOST_ASKED)

@@ -1,4 +1,4 @@
-"""From `--vary reader.score=dot,additive` to settings: every combination, checked before any is trained."""
+"""From `--vary reader.score=dot,additive` to settings: every combination, no two of them the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from itertools import product
 from typing import final
 
 from regard.errors import UsageError
-from regard.run.load import refuse_unbuildable
 from regard.run.settings import RunSettings
 
 Resolve = Callable[[str | None, Sequence[str]], RunSettings]
@@ -52,7 +51,7 @@ class Axis:
 
 
 def variants(presets: Sequence[str], vary: Sequence[str], resolve: Resolve) -> list[Variant]:
-    """Every preset with every combination of values; all of them can be built, and no two are the same."""
+    """Every preset with every combination of values; no two are the same."""
     axes = [Axis.parse(text) for text in vary]
     labels = _labels(axes)
     found = []
@@ -67,7 +66,6 @@ def variants(presets: Sequence[str], vary: Sequence[str], resolve: Resolve) -> l
             variant = Variant(name, resolve(preset, changes))
         except UsageError as fault:
             raise _varied(fault, changes) from None
-        _refuse_unbuildable(variant)
         found.append(variant)
     _refuse_twins(found)
     return found
@@ -92,15 +90,6 @@ def _varied(fault: UsageError, changes: Sequence[str]) -> UsageError:
     change = fault.where.removeprefix("--set ")
     where = f'vary="{change}"' if change in changes else fault.where
     return UsageError(fault.what, where, fault.remedy)
-
-
-def _refuse_unbuildable(variant: Variant) -> None:
-    """Which of them it is, before the first is trained."""
-    try:
-        refuse_unbuildable(variant.settings)
-    except UsageError as fault:
-        what = f"{variant.name} cannot be built: {fault.what}"
-        raise UsageError(what, fault.where, fault.remedy) from None
 
 
 def _refuse_twins(found: Sequence[Variant]) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from regard.errors import UsageError
 from regard.run.resolve import resolve
-from regard.training.variants import Axis, variants
+from regard.run.variants import Axis, variants
 
 SCORES = "model.reader.score=dot,additive"
 
@@ -94,12 +94,6 @@ def test_a_wrong_value_or_setting_is_found_at_once():
         variants(["bahdanau2015"], ["model.reader.score=dot,addative"], settled)
     with pytest.raises(UsageError, match="did you mean 'score'"):
         variants(["bahdanau2015"], ["model.reader.scroe=dot,additive"], settled)
-
-
-def test_what_only_building_can_tell_is_found_at_once():
-    with pytest.raises(UsageError) as caught:
-        variants(["vaswani2017-tiny"], ["model.encoder.heads=4,3"], settled)
-    assert caught.value.what.startswith("heads-3 cannot be built: ")
 
 
 @pytest.mark.parametrize(

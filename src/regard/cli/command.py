@@ -1,0 +1,152 @@
+"""What a command is made of: options in typed groups, a parser that lets no slip pass, and help to be read.
+
+A command is a function whose arguments are groups, dataclasses of options that check themselves:
+
+    @command
+    def translate(asked: Asked, search: Search) -> None: ...
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from inspect import Parameter, Signature, signature
+from itertools import chain
+from typing import Any, TypeVar, final, get_type_hints
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from regard.cli import output
+from regard.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# What the help lists, in the order in which somebody new needs it.
+PANELS = {
+    "See it": ("demo", "studio", "models"),
+    "Ask": ("translate", "tag", "classify", "point", "continue", "predict", "look"),
+    "Train": ("data", "train", "config", "compare"),
+    "Judge": ("evaluate", "heads", "doctor", "bench"),
+}
+FILES = "FILE..."  # written behind an option that takes several files
+
+
+@final
+class Command(TyperCommand):
+    """A command that refuses a value behind a flag, and takes several files behind one option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; see `spelled`."""
+        return super().parse_args(ctx, spelled(self, args))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Print the page of this command."""
+        from regard.cli.help import command_page
+
+        output.show_page(command_page(self, ctx))
+
+
+@final
+class Group(TyperGroup):
+    """All commands, by their panels."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, in the order of the panels."""
+        known = super().list_commands(ctx)
+        return [name for name in chain.from_iterable(PANELS.values()) if name in known] or known
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Print the page that lists the commands."""
+        from regard.cli.help import group_page
+
+        output.show_page(group_page(self, ctx))
+
+
+app = typer.Typer(
+    cls=Group,
+    help="Train attention models on your own text, and see where they look.",
+    epilog="Begin with `regard demo`. Every command explains itself: `regard train --help`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def command(function: F, *, name: str | None = None, parent: typer.Typer = app) -> F:
+    """Make a function a command: its arguments are options, or groups of them."""
+    parent.command(name or function.__name__, cls=Command)(flat(function))
+    return function
+
+
+def flat(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function with the fields of its groups as its own arguments."""
+    hints = get_type_hints(function, include_extras=True)
+    groups = {name: hints[name] for name in signature(function).parameters}
+
+    def called(**given: Any) -> Any:
+        values = {
+            name: kind(**{own.name: given[own.name] for own in fields(kind)})
+            if is_dataclass(kind)
+            else given[name]
+            for name, kind in groups.items()
+        }
+        return function(**values)
+
+    parameters = chain.from_iterable(
+        _fields(kind) if is_dataclass(kind) else [_own(function, name, kind)]
+        for name, kind in groups.items()
+    )
+    called.__name__, called.__doc__ = function.__name__, function.__doc__
+    called.__signature__ = Signature(list(parameters))  # type: ignore[attr-defined]
+    return called
+
+
+def _fields(group: Any) -> Iterator[Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    for own in fields(group):
+        default = Parameter.empty if own.default is MISSING else own.default
+        yield Parameter(
+            own.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[own.name]
+        )
+
+
+def _own(function: Callable[..., Any], name: str, hint: Any) -> Parameter:
+    default = signature(function).parameters[name].default
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def spelled(made: TyperCommand, words: Sequence[str]) -> list[str]:
+    """The command line with each option before each of its files, as the parser wants it.
+
+    `--valid v.en v.de` gives the option two files. A flag takes no value: behind `--json`, the word `true`
+    would be a text to answer.
+    """
+    options = {name: one for one in made.params for name in (*one.opts, *one.secondary_opts)}
+    rest, found = deque(words), list[str]()
+    while rest:
+        word = rest.popleft()
+        found.append(word)
+        option = options.get(word) if word.startswith("-") else None
+        if word == "--":
+            break
+        if option is None:
+            continue
+        if getattr(option, "is_flag", False):
+            _refuse_value(word, rest[0] if rest else "")
+        elif rest:
+            found.append(rest.popleft())
+            while option.metavar == FILES and rest and not rest[0].startswith("-"):
+                found += [word, rest.popleft()]
+    return [*found, *rest]
+
+
+def _refuse_value(flag: str, value: str) -> None:
+    if value.lower() in ("true", "false"):
+        raise UsageError(
+            f"{flag} takes no value, and '{value}' stands behind it",
+            where=flag,
+            remedy=f"leave '{value}' out; if it is a text, put it behind --: -- {value}",
+        )
