@@ -6,7 +6,7 @@ from pathlib import Path
 from typer.main import get_command
 
 import regard
-import regard.cli.main  # noqa: F401
+import regard.cli.main
 from regard.cli.command import PANELS, app
 
 LIST = Path(__file__).parent / "flags.txt"

@@ -9,7 +9,7 @@ A command is a function whose arguments are groups, dataclasses of options that 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from itertools import chain
@@ -84,15 +84,10 @@ def command(function: F, *, name: str | None = None, parent: typer.Typer = app) 
 def flat(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function with the fields of its groups as its own arguments."""
     hints = get_type_hints(function, include_extras=True)
-    groups = {name: hints[name] for name in signature(function).parameters}
+    groups: dict[str, Any] = {name: hints[name] for name in signature(function).parameters}
 
     def called(**given: Any) -> Any:
-        values = {
-            name: kind(**{own.name: given[own.name] for own in fields(kind)})
-            if is_dataclass(kind)
-            else given[name]
-            for name, kind in groups.items()
-        }
+        values = {name: _value(name, kind, given) for name, kind in groups.items()}
         return function(**values)
 
     parameters = chain.from_iterable(
@@ -102,6 +97,14 @@ def flat(function: Callable[..., Any]) -> Callable[..., Any]:
     called.__name__, called.__doc__ = function.__name__, function.__doc__
     called.__signature__ = Signature(list(parameters))  # type: ignore[attr-defined]
     return called
+
+
+def _value(name: str, kind: Any, given: Mapping[str, Any]) -> Any:
+    """What a function gets for one of its arguments: a group, made of its options, or the option itself."""
+    if not is_dataclass(kind):
+        return given[name]
+    make: Any = kind
+    return make(**{own.name: given[own.name] for own in fields(kind)})
 
 
 def _fields(group: Any) -> Iterator[Parameter]:

@@ -130,6 +130,7 @@ def _save(
 
                 _write(path, page(seen, site=site, head=head).encode())
             case "npz":
+                assert path is not None
                 seen.save(path)
                 output.say(f"wrote {path}")
 

@@ -307,8 +307,8 @@ def _lines(job: _Job) -> Generator[TextLine, None, None]:
         return
     if job.asks_a_person:
         output.say("Type a text and press Enter; Ctrl-D ends. Or: regard ... < input.txt")
-    unusable = "skip" if job.lines.keep_going else "stop"
-    yield from read_lines(job.lines.source or sys.stdin.buffer, on_bad_utf8=unusable)
+    source = job.lines.source or sys.stdin.buffer
+    yield from read_lines(source, on_bad_utf8="skip" if job.lines.keep_going else "stop")
 
 
 @contextmanager
