@@ -123,14 +123,14 @@ def test_an_option_without_its_value_names_the_command(tell):
 def test_an_unknown_command_is_compared_with_the_known_ones(tell):
     code, out, err = tell("trian")
     assert (code, out) == (2, "")
-    assert "No such command 'trian'. Did you mean 'train'?" in err
+    assert "no such command 'trian'. Did you mean 'train'?" in err
     assert "regard --help" in err
 
 
 def test_an_unknown_option_names_the_command_that_has_none(tell_json):
     code, answer = tell_json("train", "--presett", "bahdanau2015")
     assert code == 2
-    assert answer["what"].startswith("No such option: --presett")
+    assert answer["what"].startswith("no such option: --presett")
     assert "--preset" in answer["what"]
     assert answer["where"] == "regard train"
     assert answer["remedy"] == "regard train --help"
@@ -139,7 +139,7 @@ def test_an_unknown_option_names_the_command_that_has_none(tell_json):
 def test_an_option_without_its_value(tell):
     code, _, err = tell("train", "--toy")
     assert code == 2
-    assert "Option '--toy' requires an argument" in err
+    assert "option '--toy' requires an argument" in err
 
 
 def test_nothing_asked_for_is_answered_by_help(tell):

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from regard.answer.stream import Form
+from regard.answer.lines import Form
 from regard.cli import predict as command
 from regard.cli.main import status
+from regard.cli.options import Lines
 from regard.tasks import point
 from tests.run import kinds
 
@@ -165,7 +166,7 @@ class TestNames:
         code, out, err = tell("tag", folder("rnn"), "a b")
         assert (code, out) == (2, "")
         assert err == (
-            "error: this model was trained to translate, not to tag words\n"
+            "error: this model was trained to translate, not to tag\n"
             f"  where: {folder('rnn')}\n"
             f"  try:   regard translate {folder('rnn')}\n"
         )
@@ -221,9 +222,17 @@ class TestForms:
             return tell("continue", folder("language"), "leo", "mia", "--max-length", 5, *more)[1]
 
         assert drawn("--sample") == drawn("--sample", "--seed", 1) != drawn("--sample", "--seed", 2)
-        assert drawn("--temperature", 3) != drawn()
-        assert drawn("--top-k", 1) == drawn("--beam", 1)
-        assert drawn("--top-p", 0.0001) == drawn("--beam", 1)
+        assert drawn("--sample", "--temperature", 3) != drawn("--sample")
+        assert drawn("--sample", "--top-k", 1) == drawn("--beam", 1)
+        assert drawn("--sample", "--top-p", 0.0001) == drawn("--beam", 1)
+
+    @pytest.mark.parametrize("option", ["--temperature", "--top-k", "--top-p", "--seed"])
+    def test_what_chance_needs_is_refused_where_nothing_is_drawn(self, folder, tell, option):
+        """`--temperature 2` alone was answered by chance, as if `--sample` had been said."""
+        code, out, err = tell("continue", folder("language"), "leo", option, 1)
+        assert (code, out) == (2, "")
+        assert f"{option} is for answers drawn at random" in err
+        assert f"add --sample, or leave out {option}" in err
 
 
 class TestShares:
@@ -314,12 +323,12 @@ class TestTrouble:
         ("arguments", "code", "words"),
         [
             (("--input", "absent.txt"), 2, "there is no such file"),
-            (("a", "--input", "absent.txt"), 2, "texts or a file, not both"),
-            (("a", "--precision", "float8"), 2, "no precision 'float8'"),
+            (("a", "--input", __file__), 2, "texts and a file cannot both be answered"),
+            (("a", "--precision", "float8"), 2, "'float8' is not one of"),
             (("a", "--device", "abacus"), 2, "no device 'abacus'"),
             (("a", "--beam", "0"), 2, "--beam"),
-            (("a", "--top-p", "7"), 2, "top_p"),
-            (("a", "--temperature", "-1"), 2, "temperature"),
+            (("a", "--sample", "--top-p", "7"), 2, "top_p"),
+            (("a", "--sample", "--temperature", "-1"), 2, "temperature"),
         ],
     )
     def test_exit_codes(self, folder, tell, arguments, code, words):
@@ -374,7 +383,7 @@ class TestTrouble:
 
 
 def test_every_name_has_help(tell):
-    for name in command.NAMES:
+    for name in ("translate", "tag", "classify", "point", "continue", "predict"):
         code, out, _ = tell(name, "--help")
         assert code == 0
         assert f"regard {name} runs/mine" in " ".join(out.split())
@@ -384,10 +393,10 @@ def test_who_interrupts_a_file_hears_how_to_go_on(tmp_path, capsys):
     target = tmp_path / "out.txt"
     with (
         pytest.raises(KeyboardInterrupt),
-        command._destination(target, Form(1, False, False), resume=False),
+        command._destination(Lines(target=target), Form(1, False, False)),
     ):
         raise KeyboardInterrupt
-    assert f"{target} has what was answered so far; --resume goes on" in capsys.readouterr().err
+    assert f"{target} has what was answered so far; --resume continues it" in capsys.readouterr().err
 
 
 def test_a_text_that_is_the_name_of_a_file_is_refused(folder, tmp_path, piped):

@@ -82,7 +82,7 @@ def evaluate(
     if hypotheses is not None and not _is_run(paths[0]):
         _judge_lines(hypotheses, paths, scoring)
         return
-    _check(paths, against, hypotheses)
+    _check(paths, against, hypotheses, to)
     from regard.answer.test_set import compare, judge
 
     run, exam = _asked(paths, examples)
@@ -102,15 +102,21 @@ def evaluate(
     _tell(facts, metrics, verdicts, (str(hypotheses or paths[0]), str(against)))
 
 
-def _check(paths: Sequence[Path], against: Path | None, hypotheses: Path | None) -> None:
+def _check(
+    paths: Sequence[Path], against: Path | None, hypotheses: Path | None, to: str | None
+) -> None:
     """Runs and files that were named are there, and hold what the run was trained for."""
+    from regard.cli.target import Target
     from regard.data.readers import understand
     from regard.errors import missing
     from regard.run.find import folder_of, read_settings
     from regard.tasks.names import example_of
+    from regard.text.language import chosen
 
     with folder_of(paths[0]) as folder:
         settings = read_settings(folder / "config.toml")
+    if to is not None:
+        chosen(to, Target(paths[0], settings).languages)
     if against is not None:
         with folder_of(against):
             pass

@@ -73,13 +73,14 @@ def _wrong_usage(fault: Exception, arguments: list[str]) -> int:
     if not what:  # nothing was asked for, and the help is on the screen already
         return UsageError.exit_code
     what = what[0].lower() + what[1:].rstrip(".")
-    remedy = _setting(fault, context) or f"{command} --help"
+    remedy = _setting(fault, context, arguments) or f"{command} --help"
     return output.explain(UsageError(what, where=command, remedy=remedy))
 
 
-def _setting(fault: Exception, context: Any) -> str:
-    """`--epochs 3` is no option, but there is a setting of that name."""
-    option = str(getattr(fault, "option_name", "")).lstrip("-").replace("-", "_")
+def _setting(fault: Exception, context: Any, arguments: list[str]) -> str:
+    """`--epochs 3` is no option, but there is a setting of that name: `--set train.epochs=3`."""
+    written = str(getattr(fault, "option_name", ""))
+    option = written.lstrip("-").replace("-", "_")
     known = [
         name
         for one in getattr(getattr(context, "command", None), "params", ())
@@ -90,7 +91,9 @@ def _setting(fault: Exception, context: Any) -> str:
     from regard.config import places
     from regard.run.settings import RunSettings
 
-    return " or ".join(f"--set {path}=..." for path in places(RunSettings, option))
+    behind = arguments[arguments.index(written) + 1 :] if written in arguments else []
+    value = behind[0] if behind and not behind[0].startswith("-") else "..."
+    return " or ".join(f"--set {path}={value}" for path in places(RunSettings, option))
 
 
 def _unforeseen(fault: Exception) -> int:

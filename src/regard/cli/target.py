@@ -67,7 +67,7 @@ def _run_or_text(words: Sequence[str], model: str) -> MissingFileError:
 
     fault, text = no_such_run(words[0]), " ".join(words)
     quoted = f"put it in quotes: '{text[:60]}'" if len(words) > 1 else f"name the model: -m {model}"
-    return MissingFileError(fault.what, fault.where, f"{fault.remedy} If it is a text, {quoted}")
+    return MissingFileError(fault.what, fault.where, f"{fault.remedy}; if it is a text, {quoted}")
 
 
 def _of_the_box(task: str) -> Path:
