@@ -75,7 +75,7 @@ class TestOwnTest:
         config.write_text(text.replace("train = []", 'train = ["gone/a.en", "gone/a.de"]'))
         code, _, err = tell("evaluate", run)
         assert code == 2
-        assert "this run's own test set cannot be had: there is no such file" in err
+        assert "this run's own test set cannot be read: there is no such file" in err
         assert f"regard evaluate {run} test.en test.de" in err
 
 

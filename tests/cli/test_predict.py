@@ -396,7 +396,9 @@ def test_who_interrupts_a_file_hears_how_to_go_on(tmp_path, capsys):
         command._destination(Lines(target=target), Form(1, False, False)),
     ):
         raise KeyboardInterrupt
-    assert f"{target} has what was answered so far; --resume continues it" in capsys.readouterr().err
+    assert (
+        f"{target} has what was answered so far; --resume continues it" in capsys.readouterr().err
+    )
 
 
 def test_a_text_that_is_the_name_of_a_file_is_refused(folder, tmp_path, piped):

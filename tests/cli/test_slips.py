@@ -1,4 +1,4 @@
-"""Slips of the keyboard are refused in words, before torch is loaded: each of these was answered, or took seconds."""
+"""Slips of the keyboard are refused in words, and before torch is loaded."""
 
 import json
 import re
@@ -128,7 +128,9 @@ def test_several_files_behind_one_option(tmp_path, tell_json):
     sources = answer["report"]["sources"]
     assert [one["kept"] for one in sources] == [30, 5, 3]
     twice = ("--valid", files["v"][0], "--valid", files["v"][1])
-    again = tell_json("data", *twice, *("--test", *files["t"]), *("--task", "translate"), *files["a"])
+    again = tell_json(
+        "data", *twice, *("--test", *files["t"]), *("--task", "translate"), *files["a"]
+    )
     assert again[1]["report"]["sources"] == sources
 
 

@@ -2,6 +2,7 @@
 
 import tomllib
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import torch
 from regard.config import parse, to_toml
 from regard.data.toys import toy
 from regard.models import build
-from regard.presets import DEFAULT_OF, about, names, preset
+from regard.presets import DEFAULT_OF, FEW_EXAMPLES, about, default_for, names, preset
 from regard.run.resolve import resolve
 from regard.run.settings import RunSettings
 from regard.tasks import TASKS
@@ -19,6 +20,7 @@ from regard.tasks.objective import Objective
 from regard.training.optimise import make_optimiser
 from regard.training.step import Learner
 
+ROOT = Path(__file__).resolve().parents[2]
 SMALL = {"width": 16, "layers": 2, "heads": 2, "feedforward": 24}
 
 
@@ -66,6 +68,29 @@ def test_every_task_has_a_preset_of_its_own():
     assert DEFAULT_OF.keys() == TASKS.keys()
     for task, name in DEFAULT_OF.items():
         assert resolve(name=name).task == task
+
+
+def test_the_default_model_follows_the_size_of_the_data(tmp_path):
+    """3,000 pairs were given the model that docs/training.md recommends from 10,000 on."""
+    widths = {}
+    for pairs in (3_000, 10_400):  # two in a hundred are held out
+        files = [tmp_path / f"{pairs}.{side}" for side in ("en", "de")]
+        for path in files:
+            path.write_text("".join(f"{path.suffix} {number}\n" for number in range(pairs)))
+        widths[pairs] = resolve(train=files).model.encoder.width
+    assert widths == {
+        pairs: resolve(name=name).model.encoder.width
+        for pairs, name in ((3_000, "vaswani2017-tiny"), (10_400, "vaswani2017-small"))
+    }
+    assert resolve(toy="phrases").model == resolve(name="vaswani2017-tiny").model
+
+
+def test_the_default_model_is_the_one_that_the_documents_name():
+    text = (ROOT / "docs" / "training.md").read_text("utf-8")
+    small, large = (default_for("translate", count) for count in (FEW_EXAMPLES, FEW_EXAMPLES + 1))
+    assert f"| up to {FEW_EXAMPLES:,} pairs, a laptop | `-p {small}`, the default then" in text
+    assert f"| `-p {large}`, the default from {FEW_EXAMPLES + 1:,} pairs on" in text
+    assert f"for {FEW_EXAMPLES:,} to" in about(large)
 
 
 def test_the_papers_of_the_lectures_are_all_there():

@@ -32,6 +32,8 @@ def moment(seen):
         bounded=False,
         question="the cat sleeping",
         right="le chat dort",
+        opening=(10, 0.0),
+        latest=(30, 40.0),
         report=stepped(30, seconds=40.0),
         losses=[6.0, 4.0, 3.0, 2.5],
         evaluations=[evaluated(n, 10.0 * n, n != 4) for n in (1, 2, 3, 4)],
@@ -49,6 +51,25 @@ def test_a_moment_says_how_far_how_good_and_where_it_looks(printed, moment):
     assert "expected  le chat dort" in shown
     assert "where it looks" in shown
     assert "6.00 █" in shown
+
+
+def test_two_losses_that_are_not_the_same_quantity_are_told_apart(printed, moment):
+    """A training loss of 0.976 stood beside a held-out loss of 0.095, and nothing said why."""
+    plain = printed(Dashboard(moment), width=120)
+    assert "smooth" not in plain
+    moment.smoothing = 0.1
+    shown = printed(Dashboard(moment), width=120)
+    assert "smoothed loss 1.250" in shown
+    assert "loss in training, with label smoothing 0.1" in shown
+    assert "held out, without smoothing" in shown
+
+
+def test_an_evaluation_is_seen_to_move(printed, moment):
+    moment.judging = (640, 2_200)
+    shown = printed(Dashboard(moment), width=120)
+    assert "trying the model on held-out examples: 640 of 2,200" in shown
+    moment.advance(31, 42.0)
+    assert "trying" not in printed(Dashboard(moment), width=120)
 
 
 def test_a_right_answer_is_ticked(printed, moment):

@@ -19,7 +19,7 @@ FACTS = {
 
 def test_a_run_is_told_in_words(run):
     found = dict(facts_of(run, FACTS))
-    assert list(found) == ["task", "data", "model", "batches", "machine"]
+    assert list(found) == ["task", "data", "model", "batches", "loss", "machine"]
     assert found["data"] == "reverse: letters backwards (1 example)"
     assert found["batches"] == "4 a step, up to 256 places each in 3 shapes, 3.2% padding"
     left_out = dict(facts_of(run, {**FACTS, "examples": 40, "skipped": 2}))["data"]

@@ -16,15 +16,17 @@ def stepped(step, seconds=3.0):
 
 
 def test_time_left_is_what_the_steps_so_far_would_take():
-    moment = Moment(steps=100, first=10, bounded=False, report=stepped(30, 40.0))
-    assert moment.time_left() == "2:20 left"  # 20 steps took 40 seconds, 70 are left
-    assert replace(moment, bounded=True).time_left() == "at most 2:20 left"
-    assert replace(moment, report=stepped(100, 65.0)).time_left() == "done in 1:05"
-    assert replace(moment, report=stepped(10)).time_left() == ""
-    assert replace(moment, report=stepped(11)).time_left() == "", "a first step may be a compiler's"
-    late = replace(moment, opening=stepped(11, 30.0), report=stepped(31, 40.0))
-    assert late.time_left() == "0:34 left"  # 20 steps took 10 seconds, 69 are left
-    assert replace(moment, report=None).time_left() == ""
+    moment = Moment(steps=100, first=10, bounded=False)
+    assert (moment.step, moment.time_left()) == (10, "")
+    moment.advance(11, 30.0)
+    assert (moment.step, moment.time_left()) == (11, ""), "a first step may be a compiler's"
+    moment.advance(12, 32.0)
+    assert moment.time_left() == "2:56 left"  # the second step took 2 seconds, 88 are left
+    moment.advance(31, 40.0)
+    assert moment.time_left() == "0:34 left"  # 20 steps took 10 seconds, 69 are left
+    assert replace(moment, bounded=True).time_left() == "at most 0:34 left"
+    moment.advance(100, 65.0)
+    assert moment.time_left() == "done in 1:05"
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,7 @@ def test_a_duration_is_hours_minutes_and_seconds(seconds, shown):
 
 def test_reports_are_a_line_each():
     assert told(stepped(3)) == "loss 1.250   12,346 tokens/s   rate 0.004   epoch 3"
+    assert told(stepped(3), 0.1).startswith("smoothed loss 1.250   ")
     assert judged(Evaluated(5, 0, 0.5, 1.65, (SCORE,), True)) == "loss 0.500   BLEU 41.3"
 
 

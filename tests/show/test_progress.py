@@ -111,6 +111,30 @@ def test_pictures_are_half_a_second_apart(run):
     assert list(dict.fromkeys(map(int, drawn))) == [0, *range(1, 30, 4)]
 
 
+def test_the_bar_moves_with_every_step_of_a_slow_model(run):
+    """The loss is told every 20 steps; of 5 seconds each, the bar stood still for 100 s without time left."""
+    console = terminal()
+    with TrainingProgress(console) as progress:
+        progress.began(run, FACTS)
+        for step in range(1, 8):
+            progress.advanced(step, 5.0 * step)
+    drawn = re.findall(r"step (\d+) of 30", console.file.getvalue())
+    assert list(dict.fromkeys(map(int, drawn))) == [*range(8)]
+    assert "1:55 left" in console.file.getvalue()  # 23 more
+
+
+def test_a_file_of_lines_moves_with_a_slow_model(run):
+    console = Console(file=io.StringIO(), _environ={})
+    progress = TrainingProgress(console)
+    progress.began(run, FACTS)
+    for step in range(1, 21):
+        progress.advanced(step, 5.0 * step)
+    progress.stepped(Stepped(20, 0, 1.0, 0.001, 1.0, 900.0, 100.0))
+    lines = [line for line in console.file.getvalue().split("\n") if line.startswith("step ")]
+    assert lines[:2] == ["step 6 of 30   2:00 left", "step 12 of 30   1:30 left"]
+    assert lines[-1].startswith("step 20 of 30   smoothed loss 1.000")
+
+
 def test_a_fault_leaves_the_terminal_in_order(run):
     console = terminal()
     with suppress(ZeroDivisionError), TrainingProgress(console) as progress:
@@ -123,6 +147,7 @@ def test_a_fault_leaves_the_terminal_in_order(run):
 def test_a_resumed_run_counts_time_from_where_it_went_on(run):
     progress = TrainingProgress(Console(file=io.StringIO(), _environ={}))
     progress.began(run, {**FACTS, "step": 20})
+    progress.advanced(21, 2.0)
     progress.stepped(Stepped(25, 0, 1.0, 0.001, 1.0, 900.0, 10.0))
     assert progress.moment.time_left() == "0:10 left"
 

@@ -16,12 +16,20 @@ DEFAULT_OF = {
     "point": "vinyals2015-sort",
     "language": "language",
 }
+FEW_EXAMPLES = 10_000  # up to so many examples to train on, the smaller model of a family
+SMALLER = {"vaswani2017-small": "vaswani2017-tiny"}
 
 
 def names() -> list[str]:
     """All presets."""
     found = (item.name for item in files(__name__).iterdir())
     return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
+
+
+def default_for(task: str, examples: int) -> str:
+    """The preset that a task is learned with by default, from so many training examples."""
+    usual = DEFAULT_OF[task]
+    return SMALLER.get(usual, usual) if examples <= FEW_EXAMPLES else usual
 
 
 def preset(name: str) -> dict[str, Any]:

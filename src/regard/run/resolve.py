@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from regard.config import merge, overlay, parse, read_toml
 from regard.data.toys import toy as toy_named
 from regard.errors import UsageError
-from regard.presets import DEFAULT_OF, preset
+from regard.presets import DEFAULT_OF, FEW_EXAMPLES, default_for, preset
 from regard.run.corpus import Corpus
 from regard.run.find import folder_of, read_settings
 from regard.run.settings import DataSettings, RunSettings
@@ -54,7 +55,7 @@ def resolve(
     is_whole = _has_model(tree)
     tree = overlay(tree, changes)
     if name is None and not is_whole:
-        name = DEFAULT_OF[_task(tree)]
+        name = default_for(_task(tree), _size(tree))
     if name is not None:
         tree = _over_preset(preset(name), tree)
     _suit_toy(tree)
@@ -131,6 +132,15 @@ def _task(tree: dict[str, Any]) -> str:
             f"no task '{tree['task']}'", where="task", remedy=f"choose {', '.join(DEFAULT_OF)}"
         )
     return str(tree["task"])
+
+
+def _size(tree: Mapping[str, Any]) -> int:
+    """How many training examples there are, counted until there are many; a toy is small."""
+    settings = parse(DataSettings, tree.get("data", {}), where="data")
+    if settings.toy is not None or not settings.train:
+        return 0
+    found = Corpus.of(settings, str(tree["task"])).examples("train")
+    return sum(1 for _ in islice(found, FEW_EXAMPLES + 1))
 
 
 def _has_model(tree: Mapping[str, Any]) -> bool:

@@ -57,8 +57,7 @@ class Dashboard:
 
     def _top(self, width: int) -> Iterator[RenderableType]:
         """Two lines that say how far, and the watched sentence."""
-        moment, report = self.moment, self.moment.report
-        step = report.step if report else moment.first
+        moment, step = self.moment, self.moment.step
         bar = Table.grid(padding=(0, 2), expand=True)
         bar.add_column(no_wrap=True)
         bar.add_column(ratio=1)
@@ -69,12 +68,21 @@ class Dashboard:
             Text(moment.time_left()),
         )
         yield bar
-        if report is not None:
-            yield Text(shortened(told(report), width), style="dim")
+        line = _doing(moment)
+        if line:
+            yield Text(shortened(line, width), style="dim")
         if moment.trace is not None:
             yield Text()
             yield watched(moment, width)
         yield Text()
+
+
+def _doing(moment: Moment) -> str:
+    """What goes on: held-out examples are judged, or steps are taken."""
+    if moment.judging is not None:
+        done, total = moment.judging
+        return f"trying the model on held-out examples: {done:,} of {total:,}"
+    return "" if moment.report is None else told(moment.report, moment.smoothing)
 
 
 def loss_curve(moment: Moment) -> RenderableType | None:
@@ -89,7 +97,8 @@ def loss_curve(moment: Moment) -> RenderableType | None:
     lines = curve(losses, CURVE_HEIGHT)
     for line, label in zip(lines, (high, *[""] * (CURVE_HEIGHT - 2), low), strict=True):
         picture.add_row(label, Text(line, style=COLOUR))
-    return Group(Text("loss in training", style="bold"), picture, Text())
+    how = f", with label smoothing {moment.smoothing:g}" if moment.smoothing else ""
+    return Group(Text(f"loss in training{how}", style="bold"), picture, Text())
 
 
 def scores(moment: Moment) -> RenderableType | None:
@@ -99,7 +108,8 @@ def scores(moment: Moment) -> RenderableType | None:
     recent = moment.evaluations[-EVALUATIONS:]
     if moment.best is not None and moment.best not in recent:
         recent = [moment.best, *recent[1:]]
-    table = Table(box=None, padding=(0, 2, 0, 0), title="held out", title_justify="left")
+    title = "held out, without smoothing" if moment.smoothing else "held out"
+    table = Table(box=None, padding=(0, 2, 0, 0), title=title, title_justify="left")
     table.title_style, table.header_style = "bold", "dim"
     names = [metric.name for metric in recent[-1].metrics[:METRICS]]
     for name in ("step", "loss", *names):

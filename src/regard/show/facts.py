@@ -31,6 +31,8 @@ def facts_of(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     a_step = f"{facts['batches_a_step']} a step, " if facts["batches_a_step"] > 1 else ""
     places = f"{a_step}up to {run.settings.batch.tokens:,} places each in {shapes}"
     yield "batches", f"{places}, {facts['waste']:.1%} padding"
+    if smoothing := run.settings.objective.smoothing:
+        yield "loss", f"in training with label smoothing {smoothing:g}, on held-out data without"
     yield "machine", machine(facts["device"], facts["world"])
     if run.settings.train.compile:
         yield "compiler", "makes the first step a long one: up to a minute"

@@ -23,7 +23,12 @@ class Moment:
     bounded: bool  # whether training may end before its last step
     question: str = ""
     right: str = ""
-    opening: Stepped | None = None  # the first report: what came before it was also getting ready
+    opening: tuple[int, float] | None = None  # the first step and its seconds: it also gets ready
+    latest: tuple[int, float] | None = None  # the last step that was taken, and its seconds
+    judging: tuple[int, int] | None = (
+        None  # while held-out examples are judged: how many of how many
+    )
+    smoothing: float = 0.0  # of labels, in the loss of training; the held-out loss has none
     report: Stepped | None = None
     losses: list[float] = field(default_factory=list)
     evaluations: list[Evaluated] = field(default_factory=list)
@@ -34,22 +39,29 @@ class Moment:
         """The evaluation whose weights are kept."""
         return next((one for one in reversed(self.evaluations) if one.is_best), None)
 
+    @property
+    def step(self) -> int:
+        """The last step that was taken."""
+        return self.latest[0] if self.latest is not None else self.first
+
+    def advance(self, step: int, seconds: float) -> None:
+        """One more step was taken."""
+        self.opening = self.opening or (step, seconds)
+        self.latest, self.judging = (step, seconds), None
+
     def time_left(self) -> str:
         """`1:12 left`, or `at most 1:12 left`, if it goes on as it went so far.
 
         A first step alone tells nothing: caches fill, memory is found, code is compiled.
         """
-        if self.report is None or self.report.step <= self.first:
+        if self.opening is None or self.latest is None:
             return ""
-        if self.report.step >= self.steps:
-            return f"done in {duration(self.report.seconds)}"
-        if self.report.step == self.first + 1:
+        (begin, before), (step, seconds) = self.opening, self.latest
+        if step >= self.steps:
+            return f"done in {duration(seconds)}"
+        if step <= begin:
             return ""
-        step, seconds = self.first, 0.0
-        if self.opening is not None and self.opening.step < self.report.step:
-            step, seconds = self.opening.step, self.opening.seconds
-        pace = (self.report.seconds - seconds) / (self.report.step - step)
-        left = duration(pace * (self.steps - self.report.step))
+        left = duration((seconds - before) / (step - begin) * (self.steps - step))
         return f"at most {left} left" if self.bounded else f"{left} left"
 
 
@@ -60,10 +72,11 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def told(report: Stepped) -> str:
-    """One report on one line."""
+def told(report: Stepped, smoothing: float = 0.0) -> str:
+    """One report on one line; a loss with label smoothing is called so, as the held-out loss has none."""
+    name = "smoothed loss" if smoothing else "loss"
     return (
-        f"loss {report.loss:.3f}   {report.tokens_per_second:,.0f} tokens/s   "
+        f"{name} {report.loss:.3f}   {report.tokens_per_second:,.0f} tokens/s   "
         f"rate {report.rate:.2g}   epoch {report.epoch + 1}"
     )
 

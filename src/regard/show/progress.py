@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import time
 from collections.abc import Mapping
 from io import TextIOBase
 from types import TracebackType
@@ -29,6 +30,7 @@ from regard.training.events import Evaluated, Listener, Outcome, Stepped
 
 MOVE = 0.5  # seconds between two pictures: drawing one takes some of the time that training wants
 EVERY = 5.0  # seconds between two lines where nobody watches
+SLOW = 30.0  # seconds after which a line comes though no loss is known yet
 
 
 @final
@@ -45,7 +47,7 @@ class TrainingProgress(Listener):
         self.moment: Moment | None = None
         self._live: Live | None = None
         self._prepared = ""
-        self._told = -math.inf
+        self._told = self._heard = self._judged = -math.inf
         self._moves = self.console.is_terminal and not self.console.is_dumb_terminal
 
     def __enter__(self) -> TrainingProgress:
@@ -86,7 +88,8 @@ class TrainingProgress(Listener):
         """Say what was found, then begin to draw."""
         train = run.settings.train
         bounded = train.epochs is not None or train.patience is not None
-        self.moment = Moment(facts["steps"], facts["step"], bounded)
+        smoothing = run.settings.objective.smoothing
+        self.moment = Moment(facts["steps"], facts["step"], bounded, smoothing=smoothing)
         if facts["step"]:
             recall(self.moment, run)
         if self.watch_sample:
@@ -104,10 +107,29 @@ class TrainingProgress(Listener):
         """Something a person should read."""
         self._say(f"note: {one_line(message)}", "yellow")
 
+    def advanced(self, step: int, seconds: float) -> None:
+        """The bar moves with every step; where lines are written, a slow one is told by itself."""
+        assert self.moment is not None
+        self.moment.advance(step, seconds)
+        if self._moves and seconds - self._told >= MOVE:
+            self._told = seconds
+            self._redraw()
+        elif not self._moves and seconds - max(0.0, self._told, self._heard) >= SLOW:
+            self._heard = seconds
+            self._say(f"{self._how_far(step)}   {self.moment.time_left()}")
+
+    def judging(self, done: int, total: int) -> None:
+        """An evaluation is seen to move, too."""
+        assert self.moment is not None
+        self.moment.judging = done, total
+        if self._moves and time.monotonic() - self._judged >= MOVE:
+            self._judged = time.monotonic()
+            self._redraw()
+
     def stepped(self, report: Stepped) -> None:
         """Some steps were taken."""
         assert self.moment is not None
-        self.moment.opening = self.moment.opening or report
+        self.moment.advance(report.step, report.seconds)
         self.moment.report = report
         self.moment.losses.append(report.loss)
         is_last = report.step == self.moment.steps
@@ -117,13 +139,17 @@ class TrainingProgress(Listener):
         if self._moves:
             self._redraw()
         else:
-            left = self.moment.time_left()
-            line = f"step {report.step:,} of {self.moment.steps:,}   {told(report)}   {left}"
-            self._say(line.rstrip())
+            line = told(report, self.moment.smoothing)
+            self._say(f"{self._how_far(report.step)}   {line}   {self.moment.time_left()}")
+
+    def _how_far(self, step: int) -> str:
+        assert self.moment is not None
+        return f"step {step:,} of {self.moment.steps:,}"
 
     def evaluated(self, report: Evaluated) -> None:
         """Scores on what the model never saw."""
         assert self.moment is not None
+        self.moment.judging = None
         self.moment.evaluations.append(report)
         if self._moves:
             self._redraw()

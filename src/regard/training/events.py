@@ -93,8 +93,14 @@ class Listener:
     def noted(self, message: str) -> None:
         """Something a person should read."""
 
+    def advanced(self, step: int, seconds: float) -> None:
+        """One more step was taken, so many seconds after training began: every step is told."""
+
+    def judging(self, done: int, total: int) -> None:
+        """The model is tried on held-out examples, and so many are done."""
+
     def stepped(self, report: Stepped) -> None:
-        """Some steps were taken."""
+        """Some steps were taken, and their loss is known."""
 
     def evaluated(self, report: Evaluated) -> None:
         """The model was tried on held-out examples."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
@@ -57,10 +58,11 @@ class Judge:
         with shown:
             # Alone, a stop may cut this short; among others, all finish what all began.
             stop = self.stop if self.world.size == 1 else Stop()
-            loss = held_out_loss(model, self.valid, self.world, stop)
+            tell = self._counted()
+            loss = held_out_loss(model, self.valid, self.world, stop, tell)
             _refuse_nonfinite(loss, self.progress.step)
             plain = shard.plain(model, self.run, self.world)
-            metrics = scores(self.run, plain, stop) if self.world.is_first else ()
+            metrics = scores(self.run, plain, stop, tell) if self.world.is_first else ()
             seen = samples(self.run, plain) if self.world.is_first else []
             report = self._report(loss, metrics)
             if report.is_best and self.world.is_first:
@@ -68,6 +70,19 @@ class Judge:
         if self.world.is_first:
             self._tell(report, seen)
         self.world.wait()
+
+    def _counted(self) -> Callable[[int], None]:
+        """Tells the listener how many examples are done: an evaluation may take minutes."""
+        answered = min(len(self.run.probes()), self.run.settings.train.evaluate_examples)
+        total, done = -(-self.valid.plan.count // self.world.size) + answered, 0
+
+        def tell(more: int) -> None:
+            nonlocal done
+            done = min(total, done + more)
+            if self.world.is_first:
+                self.listener.judging(done, total)
+
+        return tell
 
     def average_last(self) -> None:
         """The mean of the last checkpoints becomes the model if it is the better one."""
@@ -161,26 +176,38 @@ def _refuse_nonfinite(loss: float, step: int) -> None:
 
 
 @torch.inference_mode()
-def held_out_loss(model: Model, feed: Feed, world: World, stop: Stop) -> float:
+def held_out_loss(
+    model: Model, feed: Feed, world: World, stop: Stop, tell: Callable[[int], None] | None = None
+) -> float:
     """The mean loss over every validation target, each counted once on whatever process."""
     model.eval()
     total, count = 0.0, 0.0
     for batch in feed.once():
         total += float(feed.task.loss(model, batch.to(world.device)))
         count += batch.count
+        if tell is not None:
+            tell(len(batch))
         if world.size == 1:
             stop.poll()
     summed, counted = world.total([total, count])
     return summed / max(1.0, counted)
 
 
-def scores(run: Run, model: Model, stop: Stop) -> tuple[Metric, ...]:
+def scores(
+    run: Run, model: Model, stop: Stop, tell: Callable[[int], None] | None = None
+) -> tuple[Metric, ...]:
     """Answers to the first validation questions, judged."""
     probes = run.probes()[: run.settings.train.evaluate_examples]
     if not probes:
         return ()
     questions = [question for question, _ in probes]
-    answers = run.task.predict(model, questions, greedy(run), advance=lambda _done: stop.poll())
+
+    def advance(done: int) -> None:
+        stop.poll()
+        if tell is not None:
+            tell(done)
+
+    answers = run.task.predict(model, questions, greedy(run), advance=advance)
     predicted = [answer.text for answer in answers]
     return tuple(run.task.judge(predicted, [answer for _, answer in probes]))
 

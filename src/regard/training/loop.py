@@ -130,6 +130,8 @@ class Trainer:
         self._read_steps(keep=1 if self.learned.is_fused else 0)
         if turn.after.epoch > before.epoch:
             self.feed.store.verify()  # what changed under us is noticed before it is read again (T16)
+        if self.world.is_first:
+            self.listener.advanced(step, self.meter.seconds)
         return stop
 
     def _gradients(self, step: int, turn: Turn, stop: bool) -> Summed:

@@ -40,6 +40,11 @@ class Meter:
         self.fresh += count
         self.norm, self.rate = norm, rate
 
+    @property
+    def seconds(self) -> float:
+        """Since training began."""
+        return time.monotonic() - self.began
+
     def report(self, step: int, epoch: int) -> Stepped | None:
         """The means, or nothing when every step since the last report was skipped; and begin anew."""
         now = time.monotonic()
