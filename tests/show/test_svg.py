@@ -110,6 +110,32 @@ def test_every_kind_of_trace(kind):
             assert weights.shape[1:] == (len(rows), len(columns))
 
 
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_drawing_without_a_choice_is_one_for_people(kind):
+    """Pieces of words below the path of a module, and a third of the picture empty: no slide wants that."""
+    seen = traced(kind)
+    drawn, site = figure.drawing(seen), seen.site()
+    sides = {name for side in (site.queries, site.keys) for name in seen.axes[side].words}
+    said = [shape.text for shape in drawn.shapes if isinstance(shape, figure.Words)]
+    assert {figure._label(name) for name in sides} - {""} <= set(said)
+    assert drawn.title == f"{seen.question} \u2192 {seen.answer.text}".strip()
+    cells = [shape for shape in drawn.shapes if isinstance(shape, figure.Box) and shape.told]
+    assert len(cells) == seen.alignment().size
+    right = max(cell.x + cell.width for cell in cells)
+    longest = max(map(len, said))
+    assert drawn.width <= max(figure.NARROWEST, right + longest * figure.LETTER + figure.GAP)
+
+
+def test_a_long_title_is_broken_and_never_wider_than_the_picture():
+    drawn = figure.heat_map(uniform(2, 2), ["a", "b"], ["x", "y"], "word " * 60, "x" * 500)
+    heading = [s for s in drawn.shapes if isinstance(s, figure.Words) and s.weight != 400]
+    assert len(heading) > 3
+    assert drawn.width == figure.NARROWEST
+    assert all(figure.GAP + len(one.text) * figure.LETTER <= drawn.width for one in heading)
+    assert min(s.y for s in drawn.shapes if isinstance(s, figure.Box)) > heading[-1].y
+    assert figure.heat_map(uniform(1, 1), ["a"], ["b"]).shapes
+
+
 def test_a_pooled_look_stands_upright():
     seen = traced("classify")
     root = parsed(svg.drawing(seen))

@@ -33,11 +33,16 @@ DRAWN = 10_000  # cells as shapes; more than that are one picture
 TOLD = 2_500  # cells that say their number under the mouse
 FAINTEST = 0.02
 TITLE, GAP = 34.0, 14.0
+LINE = 18.0  # from one line of a title to the next
+LONGEST_TITLE = 240
+SAID = 100  # letters of a question, and of an answer, in a title
+NARROWEST = 340.0
 INK = "#1a1a1a"
 # Okabe and Ito 2008: eight colours that colour-blind readers tell apart.
 HEADS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#000000", "#f0e442")
 
 Length = int | float
+Weight = Literal[300, 400, 600]  # of a font
 Weights = Float[np.ndarray, "row column"]
 
 
@@ -76,7 +81,7 @@ class Words:
     text: str
     anchor: Literal["start", "end"] = "start"
     rising: bool = False
-    weight: Literal[300, 400, 600] = 400
+    weight: Weight = 400
 
 
 @final
@@ -107,19 +112,32 @@ class Figure:
 def drawing(
     trace: Trace, site: str | int | None = None, head: int | None = None, *, words: bool = False
 ) -> Figure:
-    """The heat map of one site of a trace: one head, or the mean of all."""
-    chosen = trace.site(site)
-    down, across, weights = shown(trace, chosen, words)
-    one = weights.mean(0) if head is None else weights[chosen.checked(head)]
-    rows, columns, sides = down, across, [AXES.get(s, s) for s in (chosen.queries, chosen.keys)]
-    if (
-        len(trace.axes[chosen.queries]) == 1
-    ):  # one query would be a single row below a tower of labels
+    """The heat map of one site of a trace: one head, or the mean of all.
+
+    Where neither site nor head is chosen, whole words are drawn, by the heads that align them best.
+    """
+    chosen, aligned = trace.site(site), site is None and head is None
+    rows, columns, weights = shown(trace, chosen, words or aligned)
+    if aligned:
+        one, which = trace.alignment(), _heads(trace, chosen)
+    else:
+        one = weights.mean(0) if head is None else weights[chosen.checked(head)]
+        which = f"mean of {chosen.heads} heads" if head is None else f"head {head}"
+    sides = [AXES.get(side, side) for side in (chosen.queries, chosen.keys)]
+    if len(trace.axes[chosen.queries]) == 1:
+        # One query would be a single row below a tower of labels.
         one, rows, columns, sides = one.T, columns, rows, sides[::-1]
-    which = f"mean of {chosen.heads} heads" if head is None else f"head {head}"
     where = f"{chosen.path}, {which}" if chosen.heads > 1 else chosen.path
-    axes = f"{sides[0]} down, {sides[1]} across"
-    return heat_map(one, rows, columns, f"{where}: {axes}")
+    title = f"{_label(trace.question, SAID)} \u2192 {_label(trace.answer.text, SAID)}"
+    return heat_map(one, rows, columns, title, f"{sides[0]} down, {sides[1]} across; {where}")
+
+
+def _heads(trace: Trace, site: TracedSite) -> str:
+    """The heads that `Trace.alignment` is the mean of."""
+    if trace.look is None or not trace.look.heads:
+        return f"mean of {site.heads} heads"
+    numbers = ", ".join(map(str, trace.look.heads))
+    return f"mean of heads {numbers}" if len(trace.look.heads) > 1 else f"head {numbers}"
 
 
 def shown(
@@ -133,9 +151,12 @@ def shown(
 
 
 def heat_map(
-    weights: Weights, rows: Sequence[str], columns: Sequence[str], title: str = ""
+    weights: Weights, rows: Sequence[str], columns: Sequence[str], title: str = "", note: str = ""
 ) -> Figure:
-    """A matrix of weights with names, one square a weight."""
+    """A matrix of weights with names, one square a weight; `note` stands below the title, in smaller weight.
+
+    Both are broken into lines: a title must not make a picture wider than its map.
+    """
     if weights.shape != (len(rows), len(columns)):
         raise UsageError(
             f"a {weights.shape} matrix does not fit {len(rows)} rows and {len(columns)} columns",
@@ -146,13 +167,14 @@ def heat_map(
     down, across = [_label(name) for name in rows], [_label(name) for name in columns]
     left = float(math.ceil(GAP + max((_width(name) for name in down), default=0.0) + 8))
     lean = 0.72 * max((_width(name) for name in across), default=0.0)  # labels stand at 45 degrees
-    top = float(math.ceil(TITLE + lean + 14))
     wide, high = cell * len(columns), cell * len(rows)
-    width = max(left + wide + lean + GAP, GAP + _width(_label(title, 100)) + GAP, left + 190)
+    width = max(left + wide + lean + GAP, left + 190, NARROWEST)
+    heading, end = _heading(title, note, width)
+    top = float(math.ceil(end + lean + 14))
     most = min((one for one in TOPS if one >= weights.max(initial=0.0)), default=1.0)
     step, leaning = math.ceil(FONT / cell), math.ceil(LEANING / cell)
     shapes: list[Shape] = [
-        Words(GAP, TITLE - 12, _label(title, 100), weight=600),
+        *heading,
         *_cells(weights / most, weights, (left, top), cell, (down, across)),
     ]
     for number, name in list(enumerate(across))[::leaning]:
@@ -173,11 +195,12 @@ def lines(
 ) -> Figure:
     """Who looks at whom: a line from each token to each, as strong as its weight, one colour a head."""
     names, others = [_label(name) for name in left], [_label(name) for name in right]
-    pitch, start = 24.0, TITLE + 24
+    pitch = 24.0
     edge = GAP + max((_width(name) for name in names), default=0.0) + 10
     far = edge + 220
     width = max(far + 10 + max((_width(name) for name in others), default=0.0) + GAP, 320.0)
-    shapes: list[Shape] = [Words(GAP, TITLE - 12, _label(title, 100), weight=600)]
+    shapes, end = _heading(title, "", width)
+    start = end + 24
     for head, matrix in enumerate(weights):
         colour = HEADS[head % len(HEADS)]
         for query, key in np.argwhere(matrix >= FAINTEST).tolist():
@@ -190,8 +213,30 @@ def lines(
         shapes.append(Words(far + 6, start + number * pitch + 4.5, name))
     height = start + max(len(names), len(others), 1) * pitch + GAP
     shapes.append(Words(GAP, height, f"weights below {FAINTEST:g} are left out", weight=300))
-    width = max(width, _width(_label(title, 100)) + 2 * GAP)
     return _figure(width, height + GAP, title, shapes)
+
+
+def _heading(title: str, note: str, width: float) -> tuple[list[Shape], float]:
+    """Title and note in lines that fit a width, and where they end."""
+    found: list[Shape] = []
+    parts: list[tuple[str, Weight]] = [(title, 600), (note, 300)]
+    for text, weight in parts:
+        for line in _broken(_label(text, LONGEST_TITLE), width - 2 * GAP):
+            found.append(Words(GAP, TITLE - 12 + len(found) * LINE, line, weight=weight))
+    return found, TITLE + max(0, len(found) - 1) * LINE
+
+
+def _broken(text: str, width: float) -> Iterator[str]:
+    """Lines of words that are no wider; a word that is wider by itself is cut short."""
+    line = ""
+    for word in text.split():
+        longer = f"{line} {word}" if line else word
+        if line and _width(longer) > width:
+            yield line
+            longer = word
+        line = shortened(longer, max(1, int(width / LETTER)))
+    if line:
+        yield line
 
 
 def _cells(
