@@ -1,4 +1,4 @@
-"""Help comes at once, as nothing heavy is loaded for it."""
+"""Help comes at once, and an answer soon: what is not needed is not loaded."""
 
 import subprocess
 import sys
@@ -44,3 +44,40 @@ def test_help_loads_nothing_heavy():
 
 def heavy(modules, names):
     return names & {name.partition(".")[0] for name in modules}
+
+
+NOT_TO_ANSWER = {
+    "rich",
+    "sacrebleu",
+    "lxml",
+    "sympy",
+    "triton",
+    "fastapi",
+    "torch._dynamo",
+    "torch._inductor",
+    "regard.data.readers",
+    "regard.data.toys",
+    "regard.data.formats",
+    "regard.training",
+    "regard.traces",
+    "regard.show",
+    "regard.studio",
+}
+MOST = 330  # modules besides those of torch; 439 before any of the above was left out
+SENTENCE = """
+import sys, torch
+before = set(sys.modules)
+from regard.cli.main import status
+assert status(["translate", "Where is the station?", "--to", "fr"]) == 0
+print(*(set(sys.modules) - before))
+"""
+
+
+def test_a_sentence_loads_only_what_answers_it():
+    """Time is not tested, for it is the machine's; each module left out is time that nobody waits."""
+    done = subprocess.run(
+        [sys.executable, "-c", SENTENCE], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert NOT_TO_ANSWER & loaded == set()
+    assert len(loaded) <= MOST

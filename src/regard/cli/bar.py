@@ -6,32 +6,34 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
-from rich import progress
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich import progress
 
 
 @final
 @dataclass(frozen=True)
 class Bar:
-    """One task, of so many parts."""
+    """One task, of so many parts; where nobody watches, it has no picture."""
 
-    shown: progress.Progress
-    task: progress.TaskID
+    shown: progress.Progress | None
+    task: progress.TaskID | None
 
     def advance(self, count: int) -> None:
         """So many more are done."""
-        self.shown.advance(self.task, count)
+        if self.shown is not None and self.task is not None:
+            self.shown.advance(self.task, count)
 
     def at(self, done: int) -> None:
         """So many are done by now."""
-        self.shown.update(self.task, completed=done)
+        if self.shown is not None and self.task is not None:
+            self.shown.update(self.task, completed=done)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Out of the way while answers are written, if it stands in the terminal they are written to."""
-        if not sys.stdout.isatty():
+        if self.shown is None or not sys.stdout.isatty():
             yield
             return
         self.shown.stop()
@@ -44,7 +46,12 @@ class Bar:
 @contextmanager
 def bar(label: str, total: Callable[[], int] | None, done: int = 0) -> Iterator[Bar]:
     """While this lasts, a bar. `total` is asked only if somebody watches; None says that no end is known."""
-    watched = total is not None and sys.stderr.isatty()
+    if total is None or not sys.stderr.isatty():
+        yield Bar(None, None)
+        return
+    from rich import progress
+    from rich.console import Console
+
     shown = progress.Progress(
         progress.TextColumn(label),
         progress.BarColumn(),
@@ -53,8 +60,6 @@ def bar(label: str, total: Callable[[], int] | None, done: int = 0) -> Iterator[
         console=Console(stderr=True),
         transient=True,
         redirect_stdout=False,  # answers are for whoever reads standard output, and that may be a file
-        disable=not watched,
     )
     with shown:
-        count = total() if total is not None and watched else None
-        yield Bar(shown, shown.add_task("", total=count, completed=done))
+        yield Bar(shown, shown.add_task("", total=total(), completed=done))

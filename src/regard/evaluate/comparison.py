@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.significance import PairedTest, Result
 
 from regard.errors import DataError
 from regard.evaluate.interval import SEED
 from regard.evaluate.metric import Metric, require_parallel
-from regard.evaluate.translation import References, around, bleu_of, reference_lists
+from regard.evaluate.translation import References, around, bleu_of, chrf_of, reference_lists
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.significance import Result
 
 Test = Literal["bootstrap", "randomisation"]
 SWAPS = 10_000
@@ -86,10 +88,12 @@ def paired(
             where="system_b",
         )
     lists = reference_lists(system_a, references)
-    measure = bleu_of(lowercase, tokenize) if metric == "bleu" else CHRF(lowercase=lowercase)
+    measure = bleu_of(lowercase, tokenize) if metric == "bleu" else chrf_of(lowercase, 0)
     name = "BLEU" if metric == "bleu" else "chrF2"
     if test == "randomisation":
         return _swapped(name, measure, (list(system_a), list(system_b)), lists, samples)
+    from sacrebleu.significance import PairedTest, Result
+
     signatures, scores = PairedTest(
         [("a", list(system_a)), ("b", list(system_b))],
         {name: measure},

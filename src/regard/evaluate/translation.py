@@ -8,14 +8,15 @@ Past `INTERVAL_LIMIT` sentences, where it would be very narrow, there is none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, SupportsFloat
-
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from regard.errors import UsageError, nearest
 from regard.evaluate.interval import RESAMPLES
 from regard.evaluate.metric import Metric, require_parallel
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
 
 # Those of sacrebleu's tokenizers that need no download and no other package.
 TOKENIZERS = ("13a", "char", "intl", "none", "zh")
@@ -52,16 +53,18 @@ def chrf(
 ) -> Metric:
     """F2 of character n-grams, n = 1..6 (Popović 2015); `word_order=2` is chrF++."""
     name = "chrF2" + "+" * word_order
-    return _measure(
-        _Chrf(lowercase=lowercase, word_order=word_order), name, hypotheses, references, interval
-    )
+    return _measure(chrf_of(lowercase, word_order), name, hypotheses, references, interval)
 
 
-class _Chrf(CHRF):
-    """sacrebleu's chrF, whose resampled scores are NumPy's numbers but plain zeros: no mean takes both."""
+def chrf_of(lowercase: bool, word_order: int) -> CHRF:
+    """The measure itself, whose resampled scores are NumPy's numbers but plain zeros: no mean takes both."""
+    from sacrebleu.metrics.chrf import CHRF  # loads forty modules, which answering does not need
 
-    def _compute_f_score(self, statistics: Any) -> float:
-        return float(super()._compute_f_score(statistics))
+    class Chrf(CHRF):
+        def _compute_f_score(self, statistics: Any) -> float:
+            return float(super()._compute_f_score(statistics))
+
+    return Chrf(lowercase=lowercase, word_order=word_order)
 
 
 def bleu_of(lowercase: bool, tokenize: str) -> BLEU:
@@ -72,6 +75,8 @@ def bleu_of(lowercase: bool, tokenize: str) -> BLEU:
             where="tokenize",
             remedy=nearest(tokenize, TOKENIZERS),
         )
+    from sacrebleu.metrics.bleu import BLEU
+
     # Text said to be tokenised already deserves no warning that it looks so.
     return BLEU(lowercase=lowercase, tokenize=tokenize, force=tokenize == "none")
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 from torch import Tensor
@@ -28,7 +28,6 @@ from regard.errors import ModelFileError, UsageError, kind_of
 from regard.models import Model, build
 from regard.run import files, system, weights
 from regard.run.checkpoint import Checkpoints
-from regard.run.corpus import Corpus, Role, left_out, refuse_empty
 from regard.run.find import read_settings
 from regard.run.load import load, read_task, write_task
 from regard.run.lock import Lock
@@ -36,6 +35,12 @@ from regard.run.origin import begin_or_go_on, fetch_start, start_weights
 from regard.run.settings import RunSettings
 from regard.strict_json import loads
 from regard.tasks import TASKS, Task
+
+if TYPE_CHECKING:
+    from regard.run.corpus import (
+        Corpus,
+        Role,
+    )  # every reader of files, which answering does not need
 
 PROBES = 500  # validation examples kept as text, to predict and to look at
 SAMPLES = 4  # of which so many are shown at each evaluation
@@ -68,6 +73,8 @@ class Run:
 
         A run that exists goes on with what it was begun with, but for the settings that `allow` names.
         """
+        from regard.run.corpus import Corpus
+
         report = report or (lambda _what, _done: None)
         files.make_folder(folder)
         for unfinished in (folder, folder / "data", folder / "checkpoints"):
@@ -201,6 +208,8 @@ class Run:
         }
 
     def _store_corpus(self, corpus: Corpus, role: Role, report: Report) -> None:
+        from regard.run.corpus import left_out, refuse_empty
+
         folder = self.folder / "data" / role
         if (folder / store.HEADER).is_file():
             refuse_empty(role, len(self.store(role)), corpus)

@@ -108,14 +108,17 @@ def _merges(
     merges = document.entries(body, "merges", where)
     if merges and settings.kind != "bpe":
         document.refuse(f"a {settings.kind} vocabulary has no merges", where)
-    learned = range(len(reserved(settings)), len(pieces))
-    known = set(pieces[learned.start :])
+    least, most = len(reserved(settings)), len(pieces)
+    known = set(pieces[least:])
     for number, merge in enumerate(merges):
-        # A bool is an int to Python, and True would be id 1.
-        pair = type(merge) is list and len(merge) == 2 and all(type(side) is int for side in merge)
-        if not pair or not all(side in learned for side in merge):
+        if type(merge) is not list or len(merge) != 2:
             document.refuse(f"merges[{number}] must be two ids of learned pieces", where)
-        if pieces[merge[0]] + pieces[merge[1]] not in known:
+        left, right = merge
+        # A bool is an int to Python, and True would be id 1.
+        of_ids = type(left) is type(right) is int
+        if not of_ids or not (least <= left < most and least <= right < most):
+            document.refuse(f"merges[{number}] must be two ids of learned pieces", where)
+        if pieces[left] + pieces[right] not in known:
             document.refuse(f"merges[{number}] makes a piece that is not there", where)
     pairs = tuple((left, right) for left, right in merges)
     if len(set(pairs)) < len(pairs):
