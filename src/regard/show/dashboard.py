@@ -109,8 +109,7 @@ def scores(moment: Moment) -> RenderableType | None:
     if moment.best is not None and moment.best not in recent:
         recent = [moment.best, *recent[1:]]
     title = "held out, without smoothing" if moment.smoothing else "held out"
-    table = Table(box=None, padding=(0, 2, 0, 0), title=title, title_justify="left")
-    table.title_style, table.header_style = "bold", "dim"
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     names = [metric.name for metric in recent[-1].metrics[:METRICS]]
     for name in ("step", "loss", *names):
         table.add_column(name, justify="right", no_wrap=True)
@@ -125,7 +124,7 @@ def scores(moment: Moment) -> RenderableType | None:
             "best" if is_best else "",
             style="bold" if is_best else "",
         )
-    return table
+    return Group(Text(title, style="bold"), table)
 
 
 def watched(moment: Moment, width: int) -> RenderableType:
