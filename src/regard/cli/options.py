@@ -444,7 +444,7 @@ class Corpus(Heldout):
     def __post_init__(self) -> None:
         if self.toy is not None and self.files:
             what, remedy = "a toy and files cannot both be used", "leave out the toy, or the files"
-            raise UsageError(what, "--toy", remedy)
+            raise UsageError(what, f"--toy {self.toy}", remedy)
 
     @property
     def changes(self) -> list[str]:
