@@ -445,6 +445,9 @@ class Corpus(Heldout):
         if self.toy is not None and self.files:
             what, remedy = "a toy and files cannot both be used", "leave out the toy, or the files"
             raise UsageError(what, f"--toy {self.toy}", remedy)
+        for path in (*(self.files or ()), *(self.valid or ()), *(self.test or ())):
+            if not path.exists():
+                raise missing(path)
 
     @property
     def changes(self) -> list[str]:
