@@ -68,7 +68,7 @@ def test_every_preset_can_be_built(name):
     [
         ("width=1000000000000", UsageError, "1,000,000,000,000 is more than any model has"),
         ("layers=1000000000", UsageError, "1,000,000,000 is more than any model has"),
-        ("heads=3", UsageError, "width 256 does not divide into 3 heads"),
+        ("heads=3", UsageError, "width 128 does not divide into 3 heads"),
         ("feedforward=1000000000000", UsageError, "1,000,000,000,000 is more than any model has"),
         ("width=1048576", MemoryLimitError, "this model does not fit into memory"),
     ],

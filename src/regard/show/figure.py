@@ -128,7 +128,7 @@ def drawing(
         # One query would be a single row below a tower of labels.
         one, rows, columns, sides = one.T, columns, rows, sides[::-1]
     where = f"{chosen.path}, {which}" if chosen.heads > 1 else chosen.path
-    title = f"{_label(trace.question, SAID)} \u2192 {_label(trace.answer.text, SAID)}"
+    title = f"{_label(trace.question, SAID)} \u2192 {_label(trace.answer.text, SAID)}".rstrip()
     return heat_map(one, rows, columns, title, f"{sides[0]} down, {sides[1]} across; {where}")
 
 
