@@ -265,10 +265,13 @@ def _refuse_absurd(tree: Any, where: str) -> None:
 
 
 def _joined(faults: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """One value that is none of several words is one fault, though each list of words complains."""
+    """One value that is none of several words is one fault, though each list of words complains.
+
+    Which of several types a value was taken for, `(list)`, is no part of its path.
+    """
     found: dict[tuple[Any, ...], Mapping[str, Any]] = {}
     for number, fault in enumerate(faults):
-        place = tuple(part for part in fault["loc"] if not str(part).startswith("literal["))
+        place = tuple(part for part in fault["loc"] if not str(part).startswith(("literal[", "(")))
         key = place if fault["type"] == "literal_error" else (*place, number)
         if key in found:
             both = f"{found[key]['ctx']['expected']}, {fault['ctx']['expected']}"

@@ -369,13 +369,38 @@ def test_what_is_not_standard_stays_as_it_is(other):
     assert lean(model_of(**other)) is None
 
 
-def test_gates_stay_too():
+@pytest.mark.parametrize("weights", ["float32", "int8"])
+def test_gates_are_in_the_lean_form(weights):
+    """A gate times a sum of values is a sum of gated values, in floats and in integers with scales."""
     model = model_of()
-    model.reader.blocks[0].attention.gate = torch.ones(3)
-    made = lean(model)
-    assert made is not None
-    assert made.reader is model.reader
-    assert made.encoder is not model.encoder
+    gates = torch.tensor([0.5, 0.0, -2.0])
+    heads = [part for part in model.modules() if isinstance(part, Heads)]
+    assert len(heads) == 6
+    source, lengths = batch(2)
+    inputs = torch.randint(0, SYMBOLS, (5, 6))
+    with torch.no_grad():
+        before = model(source, lengths, inputs)
+        for number, one in enumerate(heads):
+            one.gate = gates.roll(number)
+        expected, found = model(source, lengths, inputs), lean(model, weights)
+        assert found.encoder is not model.encoder
+        assert found.reader is not model.reader
+        away = (found(source, lengths, inputs) - expected).abs().max()
+    assert away < (1e-4 if weights == "float32" else 0.1 * (before - expected).abs().max())
+
+
+def test_stored_integers_are_gated_too():
+    """Integers with scales from a file are packed as they are; gates go to their scales and signs."""
+    model = model_of()
+    model.encoder.blocks[0].attention.gate = torch.tensor([0.5, 0.0, -2.0])
+    model.reader.blocks[1].cross.gate = torch.tensor([0.0, -1.0, 3.0])
+    source, lengths = batch(2)
+    inputs = torch.randint(0, SYMBOLS, (5, 6))
+    with torch.no_grad():
+        expected = lean(model, "int8")(source, lengths, inputs)
+        stored = narrowed(model.state_dict(), "int8")
+        found = lean(model, "int8", stored)(source, lengths, inputs)
+    torch.testing.assert_close(found, expected, atol=1e-2, rtol=0)
 
 
 def test_pruned_heads_are_gone_from_the_lean_form():

@@ -65,12 +65,32 @@ def test_a_gate_multiplies_its_head():
         outputs.append(heads(states, memory))
     one, two, three, mixed = outputs
     torch.testing.assert_close(mixed, 2 * one - two + 0.5 * three)
-    heads.gate = None
+    heads.gate = torch.ones(3)
     torch.testing.assert_close(heads(states, memory), one + two + three)
 
 
-def test_an_unset_gate_is_no_part_of_the_saved_state():
-    assert not any("gate" in name for name in make(key_width=2).state_dict())
+def test_gates_are_always_saved():
+    heads, other = make(key_width=2), make(key_width=2)
+    assert heads.state_dict()["gate"].tolist() == [1, 1, 1]
+    heads.gate = torch.tensor([1.0, 0.5, 0.0])
+    other.load_state_dict(heads.state_dict())
+    assert other.gate.tolist() == [1, 0.5, 0]
+
+
+def test_weights_without_gates_are_those_of_open_heads():
+    heads = make(key_width=2)
+    state = {name: value for name, value in heads.state_dict().items() if name != "gate"}
+    heads.gate = torch.zeros(3)
+    heads.load_state_dict(state)
+    assert heads.gate.tolist() == [1, 1, 1]
+
+
+def test_gates_may_stand_in_the_output_map():
+    heads, states = make(key_width=2, value_width=5), torch.randn(BATCH, QUERIES, WIDTH)
+    heads.gate = torch.tensor([0.5, -2.0, 0.0])
+    context = heads.context_within(states).transpose(1, 2).flatten(2)
+    found = context @ heads.gated_output().T + heads.output.bias
+    torch.testing.assert_close(found, heads(states))
 
 
 def test_positions_are_added_to_queries_keys_and_values():

@@ -97,7 +97,7 @@ def test_side_by_side_is_apart(causal, gated):
     """Gradients of queries, keys and values in one tensor are those of three."""
     torch.manual_seed(3)
     heads = Heads(12, 3, Attention(ScaledDot(), Softmax()), key_width=16).to(DEVICE)
-    heads.gate = torch.tensor([0.5, 2.0, 0.0], device=DEVICE) if gated else None
+    heads.gate = torch.tensor([0.5, 2.0, 0.0] if gated else [1.0] * 3, device=DEVICE)
     row = Segments.of(torch.tensor([3, 0, 41, 1, 197, 2, 37], device=DEVICE), 293)
     mask = Causal() & Packed(row, row) if causal else Packed(row, row)
     states = torch.randn(1, 293, 12, device=DEVICE, requires_grad=True)

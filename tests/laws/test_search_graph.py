@@ -15,6 +15,7 @@ from regard.models import (
     TransformerReaderSettings,
     TransformerSettings,
     build,
+    heads_by_site,
 )
 from regard.seams import reference, using
 from tests.models.zoo import DECODERS, model_of
@@ -40,6 +41,10 @@ def drawn(seed, *, longest=9):
     model = build(ModelSettings(encoder=encoder, reader=reader), Sizes(source=11, target=13)).eval()
     for parameter in model.parameters():
         parameter.data.add_(torch.randn_like(parameter) * 0.3)
+    if seed % 2:  # some heads are half closed, and layers have other numbers of them
+        for number, heads in enumerate(heads_by_site(model).values()):
+            heads.gate = torch.tensor([0.5, 1.0, 0.0])
+            heads.keep([[0, 1, 2], [2, 0], [1]][number % 3])
     batch, length = chance.choice([1, 3, 7, 20]), chance.randint(1, 7)
     width, last = chance.choice([1, 2, 3, 5]), chance.randint(1, longest)
     settings = DecodeSettings(

@@ -36,8 +36,7 @@ def is_plain(side: nn.Module) -> bool:
     if known is None or known.modules != modules:
         known = _Examined(modules, _is_plain(side))
         _examined[side] = known
-    # A gate is a tensor, not a module: it may have come since.
-    return known.plain and all(one.gate is None for one in modules if isinstance(one, Heads))
+    return known.plain
 
 
 @final
@@ -105,14 +104,15 @@ def residuals_of(block: EncoderBlock | DecoderBlock) -> list[Residual]:
 
 def is_only_read(side: nn.Module) -> bool:
     """Whether a side evaluates, and nobody watches it or waits at a hook: copies of it are then enough."""
-    if side.training:
+    if side.training or has_hooks(side):
         return False
-    for module in _modules(side):
-        if module._forward_hooks or module._forward_pre_hooks:
-            return False
-        if isinstance(module, Heads) and module.attention.watcher is not None:
-            return False
-    return True
+    heads = (module for module in _modules(side) if isinstance(module, Heads))
+    return all(one.attention.watcher is None for one in heads)
+
+
+def has_hooks(side: nn.Module) -> bool:
+    """Whether somebody waits for a call of one of a side's modules."""
+    return any(module._forward_hooks or module._forward_pre_hooks for module in _modules(side))
 
 
 def written(side: nn.Module) -> Written:
@@ -123,6 +123,7 @@ def written(side: nn.Module) -> Written:
         for tensor in module._parameters.values()
         if tensor is not None
     ]
+    tensors += [module.gate for module in _modules(side) if isinstance(module, Heads)]
     return tuple(
         (one.data_ptr(), 0 if one.is_inference() else one._version, one.shape) for one in tensors
     )
@@ -155,6 +156,13 @@ class Linear:
             for part in parts
         ]
         return cls(weight, torch.cat(biases).to(dtype))
+
+    @classmethod
+    def gated(cls, dtype: torch.dtype, heads: Heads) -> Linear:
+        """The map behind these heads, with their gates in it."""
+        bias = heads.output.bias
+        weight = heads.gated_output().detach().to(dtype)
+        return cls(weight, None if bias is None else bias.detach().to(dtype, copy=True))
 
 
 @final
@@ -194,7 +202,7 @@ class Attending:
         parts = (heads.query, heads.key, heads.value) if within else (heads.query,)
         return cls(
             into=Linear.of(dtype, *parts),
-            out=Linear.of(dtype, heads.output),
+            out=Linear.gated(dtype, heads),
             heads=heads.num_heads,
             width=heads.key_width,
             scale=score.scale(heads.key_width),

@@ -100,7 +100,7 @@ def _chosen(path: Path, choice: Choice, device: torch.device) -> LeanWeights:
 
 def _stamp(model: Model) -> tuple[object, ...]:
     """What changes when anybody touches the model."""
-    weights = tuple((id(one), one._version) for one in model.parameters())
-    open_heads = all(m.gate is None for m in model.modules() if isinstance(m, Heads))
+    gates = [part.gate for part in model.modules() if isinstance(part, Heads)]
+    weights = tuple((id(one), one._version) for one in (*model.parameters(), *gates))
     watched = any(m.watcher is not None for m in model.modules() if isinstance(m, Attention))
-    return (weights, open_heads, watched)
+    return (weights, watched)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import final
+from typing import Any, final
 
 import torch
 import torch.nn.functional as F
@@ -29,7 +29,8 @@ class Heads(nn.Module):
     `heads(states)` is self-attention, `heads(states, source)` attention to other states. `attention` is the
     name of a score (with softmax), a score, or an `Attention` with a normaliser of its own.
     `key_width` and `value_width` are d_k and d_v; heads times width need not be the model's width.
-    `gate` holds one number a head to multiply its context with, or None when all heads are simply open.
+    `gate` holds one number a head, which multiplies its context: 1 is open, 0 is closed. It is a buffer,
+    saved and loaded with the weights; weights saved without one have open heads.
     """
 
     def __init__(
@@ -56,8 +57,8 @@ class Heads(nn.Module):
         self.output = nn.Linear(num_heads * value_width, width, bias=bias)
         self.attention = _attention(attention, key_width, num_heads)
         self.position = _fitting(position, key_width, value_width)
-        self.register_buffer("gate", None)
-        self.gate: Tensor | None
+        self.gate: Tensor
+        self.register_buffer("gate", torch.ones(num_heads))
         for projection in (self.query, self.key, self.value, self.output):
             nn.init.xavier_uniform_(projection.weight)
             if bias:
@@ -131,9 +132,12 @@ class Heads(nn.Module):
         self, context: Float[Tensor, "batch heads length value_width"]
     ) -> Float[Tensor, "batch length heads_x_width"]:
         """Concat(gate_1 head_1 .. gate_h head_h)."""
-        if self.gate is not None:
-            context = context * self.gate.view(-1, 1, 1)
+        context = context * self.gate.to(context.dtype).view(-1, 1, 1)
         return context.transpose(1, 2).flatten(2)
+
+    def gated_output(self) -> Float[Tensor, "width heads_x_width"]:
+        """W^O with the columns of head i times gate_i: the same map, for contexts that are not gated."""
+        return self.output.weight * self.gate.repeat_interleave(self.value_width)
 
     def _context(self, query: Tensor, memory: Memory) -> Tensor:
         query = self._placed(self._split(query, self.key_width), memory.first, turned=True)
@@ -159,8 +163,13 @@ class Heads(nn.Module):
         self.attention.score.keep(heads)
         if self.attention.bias is not None:
             self.attention.bias.keep(heads)
-        self.gate = None if self.gate is None else self.gate[chosen]
+        self.gate = self.gate[chosen]
         self.num_heads = len(heads)
+
+    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *given: Any) -> None:
+        """Weights that were saved without gates belong to open heads."""
+        state.setdefault(f"{prefix}gate", torch.ones_like(self.gate))
+        super()._load_from_state_dict(state, prefix, *given)
 
     def _remembered(self, key: Tensor, value: Tensor, mask: Mask | Tensor | None) -> Memory:
         return self.attention.remember(*self._ready(key, value, 0), mask)

@@ -5,6 +5,7 @@ from regard.models.decoder import Decoder, TokenDecoder, select
 from regard.models.encoder import SOURCE, Encoded, Encoder, Padded, RnnEncoder, TransformerEncoder
 from regard.models.model import Model, Reader, count_parameters
 from regard.models.pointer import Pointer
+from regard.models.prune import heads_by_site, prune_heads, with_open_gates
 from regard.models.readers import AttentionPool, Classifier, FirstPool, MeanPool, Pool, Tagger
 from regard.models.rnn_decoder import RnnDecoder
 from regard.models.transformer_decoder import TransformerDecoder
@@ -53,5 +54,8 @@ __all__ = [
     "TransformerSettings",
     "build",
     "count_parameters",
+    "heads_by_site",
+    "prune_heads",
     "select",
+    "with_open_gates",
 ]

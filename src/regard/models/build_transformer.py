@@ -69,30 +69,48 @@ def decoder_block(
 def _heads(settings: StackSettings, site: Site, source: int | None = None) -> Heads:
     """Self-attention (within one sequence) knows positions; cross-attention joins two orders."""
     within = site.role == "self"
-    key_width = settings.key_width or head_width(settings.width, settings.heads)
+    count = _head_count(settings, site)
+    key_width = settings.key_width or head_width(settings.width, count)
     score = make_score(
         settings.score,
         query_width=key_width,
         key_width=key_width,
-        num_heads=settings.heads,
+        num_heads=count,
         max_length=settings.max_length,
     )
     attention = Attention(
         score,
         make_normaliser(settings.normalise),
-        bias=Alibi(settings.heads) if within and settings.position == "alibi" else None,
+        bias=Alibi(count) if within and settings.position == "alibi" else None,
         dropout=settings.attention_dropout,
         site=site,
     )
     return Heads(
         settings.width,
-        settings.heads,
+        count,
         attention,
         source_width=source,
         key_width=key_width,
         value_width=settings.value_width,
         position=_head_position(settings, key_width) if within else None,
     )
+
+
+def _head_count(settings: StackSettings, site: Site) -> int:
+    """How many heads attend here: as many as the settings give this layer."""
+    name, counts = "heads", settings.heads
+    cross = settings.cross_heads if isinstance(settings, TransformerReaderSettings) else None
+    if site.role == "cross" and cross is not None:
+        name, counts = "cross_heads", cross
+    if isinstance(counts, int):
+        return counts
+    if len(counts) != settings.layers:
+        raise UsageError(
+            f"{name} names {len(counts)} layers, and there are {settings.layers}",
+            where=name,
+            remedy="give one number for all layers, or as many numbers as there are layers",
+        )
+    return counts[site.layer]
 
 
 def input_position(settings: StackSettings) -> Added | None:

@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from regard.config import Settings
 from regard.errors import MemoryLimitError, ModelFileError, UsageError
-from regard.models import Model, ModelSettings, Sizes, build, count_parameters
+from regard.models import Model, ModelSettings, Sizes, build, count_parameters, with_open_gates
 from regard.models.quantize import SCALE, widened
 from regard.run import files, weights
 from regard.run.device import free_memory, is_out_of_memory
@@ -32,7 +32,7 @@ LONGEST_TASK = 1 << 28  # bytes of tokenizer.json
 _MEND = "put back the tokenizer.json that `regard train` wrote for this run"
 WIDEST = 1 << 20  # no width, and no number of heads, of any model has ever come near
 DEEPEST = 1 << 12  # nor any number of layers
-_AXES = ("width", "heads", "key_width", "value_width", "feedforward")
+_AXES = ("width", "heads", "cross_heads", "key_width", "value_width", "feedforward")
 _CPU = torch.device("cpu")
 _SMALL = 1 << 16  # numbers that may be touched
 _DRAWS = (
@@ -109,12 +109,13 @@ def outline(
     expected = {
         name: (tuple(value.shape), value.dtype) for name, value in model.state_dict().items()
     }
-    weights.check_against(expected, widened(weights.outline(head), str(path)), str(path))
+    outlined = with_open_gates(model, widened(weights.outline(head), str(path)))
+    weights.check_against(expected, outlined, str(path))
     _refuse_too_big(head, device, path)
     if not promised:
         for tensor in model.parameters():  # one number, seen from everywhere
             tensor.data = tensor.new_zeros(1).expand(tensor.shape)
-    found = weights.read(path)
+    found = with_open_gates(model, weights.read(path))
     # Another file may have taken its place.
     after = {name: torch.empty_like(tensor, device="meta") for name, tensor in found.items()}
     weights.check_against(expected, widened(after, str(path)), str(path))
@@ -152,7 +153,8 @@ def _sizes_of(settings: ModelSettings) -> Iterator[tuple[str, str, int]]:
     for side, group in (("encoder", settings.encoder), ("reader", settings.reader)):
         for name, value in group or ():
             if value is not None and (name == "layers" or name in _AXES):
-                yield f"model.{side}.{name}", name, value
+                several = value if isinstance(value, tuple) else (value,)
+                yield from ((f"model.{side}.{name}", name, one) for one in several)
 
 
 def _refuse_absurd(settings: ModelSettings, head: Header, path: Path) -> None:

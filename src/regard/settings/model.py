@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import Discriminator, Field, NonNegativeFloat, PositiveFloat, PositiveInt, Tag
 
 from regard.config import Settings
 from regard.settings.names import (
@@ -25,6 +25,11 @@ from regard.settings.names import (
 )
 
 Dropout = Annotated[float, Field(ge=0, lt=1)]
+HeadCounts = Annotated[  # by what was written, so that a fault is told about that alone
+    Annotated[PositiveInt, Tag("(number)")]
+    | Annotated[tuple[PositiveInt, ...], Field(min_length=1), Tag("(list)")],
+    Discriminator(lambda given: "(list)" if isinstance(given, (list, tuple)) else "(number)"),
+]
 
 
 class PlainFrontSettings(Settings):
@@ -74,12 +79,12 @@ class StackSettings(Settings):
     """Neurons of a position."""
     layers: PositiveInt = 4
     """Blocks one above the other."""
-    heads: PositiveInt = 4
-    """Attentions side by side."""
+    heads: HeadCounts = 4
+    """Attentions side by side; one number for all layers, or a list with one number a layer."""
     key_width: PositiveInt | None = None
-    """Of each head; else width / heads."""
+    """Of each head; the default is width / heads."""
     value_width: PositiveInt | None = None
-    """Of each head; else width / heads."""
+    """Of each head; the default is the width of its keys."""
     feedforward: PositiveInt = 1024
     """Neurons inside the network of each position."""
     activation: Activation = "relu"
@@ -157,6 +162,8 @@ class RnnReaderSettings(Settings):
 class TransformerReaderSettings(StackSettings):
     """A Transformer decoder (L66)."""
 
+    cross_heads: HeadCounts | None = None
+    """The same for attention to the source; the default is `heads`."""
     tied: bool = True
     """The output has the embedding's weights."""
     combine: Combination = "parallel"

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
-from regard.models import Model
+from regard.models import Model, with_open_gates
 from regard.run import weights
 from regard.run.checkpoint import Checkpoint
 from regard.run.settings import TrainSettings
@@ -106,8 +106,9 @@ class Learned:
             name: (tuple(tensor.shape), tensor.dtype)
             for name, tensor in self.model.state_dict().items()
         }
-        weights.check_against(expected, tensors["model"], str(checkpoint.folder))
-        shard.load(self.model, tensors["model"])
+        state = with_open_gates(self.model, tensors["model"])
+        weights.check_against(expected, state, str(checkpoint.folder))
+        shard.load(self.model, state)
         restore_optimiser(self.optimiser, self.model, tensors["optimizer"])
         if self.average is not None:
             self.average.restore(tensors.get("average", tensors["model"]))

@@ -103,7 +103,8 @@ class _Packing:
             reading = self.reading(f"{path}.attention", block.attention, block.attention_residual)
             source, cross = None, None
             if block.cross is not None and block.cross_residual is not None:
-                source = self.product(f"{path}.cross.key", f"{path}.cross.value")
+                gate = self.gate(f"{path}.cross", block.cross)
+                source = self.product(f"{path}.cross.key", f"{path}.cross.value", last=gate)
                 cross = self.reading(
                     f"{path}.cross", block.cross, block.cross_residual, within=False
                 )
@@ -121,20 +122,29 @@ class _Packing:
     def reading(
         self, path: str, heads: Heads, residual: PlainResidual, *, within: bool = True
     ) -> Reading:
-        """Queries are scaled here once, not at every step."""
+        """Queries are scaled and values are gated here once, not at every step."""
         parts = ("query", "key", "value") if within else ("query",)
+        gate = self.gate(path, heads) if within else None
         few = path.startswith("reader")
         return Reading(
             self.residual(f"{path}_residual", residual),
             self.product(
                 *(f"{path}.{part}" for part in parts),
                 first=heads.attention.score.scale(heads.key_width),  # type: ignore[operator]
+                last=gate,
                 few=few,
             ),
             self.product(f"{path}.output", few=few),
             heads.num_heads,
             heads.key_width,
         )
+
+    def gate(self, path: str, heads: Heads) -> Tensor | None:
+        """One number for each row of the values: a gate times a sum of values is a sum of gated values."""
+        gate = self.state.pop(f"{path}.gate", None)
+        if gate is None or bool((gate == 1).all()):
+            return None
+        return gate.detach().float().repeat_interleave(heads.value_width)
 
     def feed(self, path: str, block: EncoderBlock | DecoderBlock) -> Feed:
         feed: PlainFeed = block.feedforward
@@ -180,9 +190,14 @@ class _Packing:
                 return None
 
     def product(
-        self, *paths: str, first: float = 1.0, few: bool = False, bends: bool = False
+        self,
+        *paths: str,
+        first: float = 1.0,
+        last: Tensor | None = None,
+        few: bool = False,
+        bends: bool = False,
     ) -> Product:
-        """One product of several maps of the same input; the first one's result is scaled."""
+        """One product of several maps of the same input; the first result is scaled, the last gated."""
         taken = [self.taken(f"{path}.weight") for path in paths]
         parts, scales = [part for part, _ in taken], [scale for _, scale in taken]
         biases = [self.state.pop(f"{path}.bias", None) for path in paths]
@@ -190,7 +205,11 @@ class _Packing:
         if biases[0] is not None:
             bias = torch.cat([b.detach().float() for b in biases if b is not None])
             bias[: len(parts[0])] *= first
+            if last is not None:
+                bias[-len(parts[-1]) :] *= last
         del taken
+        if last is not None:
+            parts[-1], scales[-1] = _gated(parts[-1], scales[-1], last)
         weights, scale = self._joined(parts, scales, first)
         return product(weights, scale, bias, self.weights, few=few, bends=bends)
 
@@ -217,3 +236,11 @@ class _Packing:
         """A vector, or a small table, as floats."""
         tensor, scale = self.taken(name)
         return tensor.float() if scale is None else from_rows(tensor, scale)
+
+
+def _gated(weight: Tensor, scale: Tensor | None, gate: Tensor) -> tuple[Tensor, Tensor | None]:
+    """The rows of a map, each times its gate; scales of integers stay above 0."""
+    if scale is None:
+        return weight * gate.unsqueeze(1), None
+    sign = gate.sign().to(weight.dtype).unsqueeze(1)
+    return weight * sign, scale * torch.where(gate == 0, 1.0, gate.abs()).view_as(scale)

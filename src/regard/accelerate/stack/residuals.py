@@ -19,6 +19,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.accelerate.attend.packed import PackedKernel, part_of
+from regard.accelerate.plain import has_hooks
 from regard.accelerate.triton import feedforward_op, norm_op
 from regard.attention import Heads, Mask, Memory
 from regard.layers import DecoderBlock, EncoderBlock, FeedForward, LayerNorm, Memories, Residual
@@ -78,7 +79,9 @@ class FusedResiduals(StackForm):
             return False
         if any(is_sharded(block) for block in side.blocks):
             return False
-        return self._pays(states) or part_of(mask) is not None
+        if not self._pays(states) and part_of(mask) is None:
+            return False
+        return torch.compiler.is_compiling() or not has_hooks(side)
 
     def run(self, side: nn.Module, states: States, mask: Mask | None, sources: Sources) -> States:
         """Sub-layer after sub-layer, and the norm at the top."""
@@ -103,9 +106,7 @@ class FusedResiduals(StackForm):
         heads, network, cross = block.attention, block.feedforward, None
         attention = SubLayer(
             block.attention_residual,
-            lambda opened, late: _mapped(
-                heads.output, heads.side_by_side(self._within(heads, opened, mask)), late
-            ),
+            lambda opened, late: _merged(heads, self._within(heads, opened, mask), late),
             heads.output,
         )
         feedforward = SubLayer(
@@ -129,9 +130,7 @@ class FusedResiduals(StackForm):
             return None
         return SubLayer(
             block.cross_residual,
-            lambda opened, late: _mapped(
-                heads.output, heads.side_by_side(heads.context(opened, source)), late
-            ),
+            lambda opened, late: _merged(heads, heads.context(opened, source), late),
             heads.output,
         )
 
@@ -205,6 +204,13 @@ class FusedResiduals(StackForm):
         """Whether there are many numbers, with a gradient to come, that the kernels know."""
         large = states.numel() >= self.large and torch.is_grad_enabled()
         return large and norm_op.fits(states, *others)
+
+
+def _merged(heads: Heads, context: Tensor, late: bool) -> Tensor:
+    """What `Heads.merge` gives: the gates are in W^O, which is smaller than the contexts."""
+    bias = heads.output.bias
+    bias = bias.detach() if late and bias is not None else bias
+    return F.linear(context.transpose(1, 2).flatten(2), heads.gated_output(), bias)
 
 
 def _mapped(layer: nn.Linear, states: Tensor, late: bool) -> Tensor:
