@@ -28,7 +28,7 @@ from regard.accelerate.attend import FORMS, PackedKernel
 from regard.accelerate.stack import FusedResiduals
 from regard.attention.formula import ATTEND
 from regard.layers.stack import STACK
-from regard.models import ModelSettings, build
+from regard.models import ModelSettings, build, heads_by_site
 from regard.tasks import Translate
 from regard.text import Codec, TextSettings
 from regard.training.compiler import shorten_messages
@@ -50,6 +50,10 @@ def gradients(ours, dropout):
     part = {"kind": "transformer", **sizes}
     torch.manual_seed(2)
     model = build(ModelSettings.model_validate({"encoder": part, "reader": part}), task.sizes)
+    for number, heads in enumerate(heads_by_site(model).values()):  # gated, and pruned here and there
+        heads.gate[0] = 0.5 - number % 3
+        if number % 2:
+            heads.keep([0])
     model.to(device)
     # Not by `using`, at which a compiler stops.
     kernel = PackedKernel(devices=(device.type,))

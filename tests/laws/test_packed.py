@@ -26,7 +26,7 @@ from regard.attention import (
 from regard.attention.tiling import TILE, tiled
 from regard.data.batches import BatchSettings
 from regard.data.packing import PackedPlan
-from regard.models import ModelSettings, build
+from regard.models import ModelSettings, build, heads_by_site
 from regard.seams import using
 from regard.tasks import Translate
 from regard.tasks.batch import joined
@@ -112,7 +112,14 @@ def test_a_packed_batch_has_the_loss_and_gradient_of_its_rows(position, norm):
         for _ in range(6)
     ]
     torch.manual_seed(2)
-    model = build(sizes(position=position, norm=norm), task.sizes).double()
+    model = build(sizes(position=position, norm=norm), task.sizes)
+    for number, heads in enumerate(
+        heads_by_site(model).values()
+    ):  # gated, and pruned here and there
+        heads.gate[0] = 0.5 - number % 3
+        if number % 2:
+            heads.keep([0])
+    model.double()
     losses, gradients = [], []
     for batch in (task.collate(rows, 13, 11), task.pack(joined(rows), (71, 73), Room(9, 5), 13)):
         model.zero_grad()

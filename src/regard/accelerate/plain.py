@@ -117,7 +117,7 @@ def has_hooks(side: nn.Module) -> bool:
 
 def written(side: nn.Module) -> Written:
     """Where each tensor of a side lies, how often it was written, and its shape."""
-    tensors = [
+    tensors: list[Tensor] = [
         tensor
         for module in (side, *_modules(side))
         for tensor in module._parameters.values()

@@ -52,8 +52,8 @@ def prune_heads(
     attention keeps one head at least: where all are to be removed, its first stays with gate 0.
     """
     known = heads_by_site(model)
-    for site, heads in remove.items():
-        _refuse_unknown(site, heads, known)
+    for site, unwanted in remove.items():
+        _refuse_unknown(site, unwanted, known)
     smaller = copy.deepcopy(model)
     parts = heads_by_site(smaller)
     for site, unwanted in remove.items():
@@ -110,9 +110,9 @@ def _described(model: Model, settings: ModelSettings) -> ModelSettings:
         changes["encoder"] = encoders[SOURCE]
     elif encoders:
         changes["encoders"] = {**settings.encoders, **encoders}
-    reader, side = settings.reader, model.reader
-    if isinstance(reader, TransformerReaderSettings) and isinstance(side, TransformerDecoder):
-        blocks = list(side.blocks)
+    reader, decoder = settings.reader, model.reader
+    if isinstance(reader, TransformerReaderSettings) and isinstance(decoder, TransformerDecoder):
+        blocks = list(decoder.blocks)
         reader = _counted(reader, [block.attention for block in blocks])
         cross = [_cross_count(block) for block in blocks]
         if all(cross):

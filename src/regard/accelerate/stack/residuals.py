@@ -208,8 +208,9 @@ class FusedResiduals(StackForm):
 
 def _merged(heads: Heads, context: Tensor, late: bool) -> Tensor:
     """What `Heads.merge` gives: the gates are in W^O, which is smaller than the contexts."""
-    bias = heads.output.bias
-    bias = bias.detach() if late and bias is not None else bias
+    bias: Tensor | None = heads.output.bias
+    if late and bias is not None:
+        bias = bias.detach()
     return F.linear(context.transpose(1, 2).flatten(2), heads.gated_output(), bias)
 
 
