@@ -14,7 +14,7 @@ from regard.accelerate.cpu.cpu_block import attend
 from regard.accelerate.cpu.kv_cache import Kept
 from regard.accelerate.cpu.product import FloatProduct, WholeProduct, product
 from regard.accelerate.cpu.threads import ENOUGH, alone, shared
-from regard.attention import watch
+from regard.attention import Heads, watch
 from regard.decode import DecodeSettings, Prefix, search
 from regard.models import ModelSettings, Sizes, build, select
 from regard.models.quantize import from_rows, narrowed, to_rows
