@@ -223,4 +223,5 @@ def test_a_demo_that_begins_is_a_run_at_once(make, runs, monkeypatch):
         for kind in ("metrics", "samples"):
             answer = client.get(f"/api/runs/demo/{kind}")
             assert (answer.status_code, answer.json()[kind]) == (200, [])
+        assert client.get("/api/runs/demo/settings").json() == {}
         assert client.post("/api/demo", json={}).status_code == 202, "asked twice, it learns once"

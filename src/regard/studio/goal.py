@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from regard.errors import UsageError
-from regard.text.keep import languages, tag
+from regard.text.keep import tag
 from regard.text.language import NAMES, guess
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
-    from regard.traces.trace import Trace
 
 
 def goal_of(predictor: Predictor, text: str, to: str | None) -> str | None:
@@ -39,10 +38,3 @@ def check_goal(predictor: Predictor, text: str) -> None:
         "",
         f"write {known}; numbers, addresses and other scripts stay as they are",
     )
-
-
-def written_in(trace: Trace) -> tuple[str, str]:
-    """The languages of question and answer, by their codes; empty where the model knows but one pair."""
-    source = trace.axes.get("source")
-    asked = languages(source.pieces[:1]) if source is not None else ()
-    return (guess(trace.question) or "", asked[0]) if asked else ("", "")

@@ -142,6 +142,11 @@ class Shelf:
                 found[name] = "its folder has no model any more; the one in memory answers"
         return found
 
+    def is_coming(self, name: str) -> bool:
+        """Whether its training has begun, and its settings are not yet written."""
+        folder = self.folder(name)
+        return name == self._coming() and not (folder / "config.toml").is_file()
+
     def settings(self, name: str) -> RunSettings:
         """The settings of a run, as its folder has them."""
         from regard.run.find import read_settings
@@ -173,7 +178,7 @@ class Shelf:
         try:
             settings = self.settings(name)
         except (RegardError, OSError):
-            coming = name == self._coming()
+            coming = self.is_coming(name)
             summary = "being prepared" if coming else "its settings cannot be read"
             unread = {"task": "", "parameters": 0, "summary": summary}
             return {**unread, "place": _place(name, self._folders[name], self._is_own)}

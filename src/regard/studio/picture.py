@@ -22,10 +22,3 @@ def tile(weights: Float[np.ndarray, "query key"]) -> UInt8[np.ndarray, "32 32"]:
         # Where two starts are equal, `reduceat` repeats the cell: small matrices grow.
         small = np.maximum.reduceat(small, np.arange(TILE) * size // TILE, axis)
     return np.rint(np.sqrt(np.clip(small, 0.0, 1.0)) * 255).astype(np.uint8)
-
-
-def sharpness(weights: Float[np.ndarray, "heads query key"]) -> list[float]:
-    """How sharply each head looks: the mean, over queries, of its largest weight."""
-    if not weights.size:
-        return [0.0] * len(weights)
-    return weights.max(-1).mean(-1, dtype=np.float64).tolist()

@@ -20,7 +20,6 @@ from regard.studio.refusal import Refusal, as_json
 from regard.studio.schema import AnswerAsked, TraceAsked
 from regard.studio.state import Studio, warm_studio
 from regard.studio.symbol import symbols_of
-from regard.studio.traces import described
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
@@ -162,13 +161,14 @@ class _Work:
     def answered(self, text: str, to: str | None = None) -> dict[str, Any]:
         """The trace of one text, kept, as the page hears of it; the thread of the model does this."""
         from regard.answer.look import trace
+        from regard.traces.overview import overview
 
         predictor, asked = self.predictor, self.asked
         check_goal(predictor, text)
         to = to or goal_of(predictor, asked.text, asked.to)
         prefix = symbols_of(predictor, asked.prefix)
         found = trace(predictor, text, self.settings, prefix=prefix, to=to)
-        return described(self.studio.traces.add(found), found)
+        return {"id": self.studio.traces.add(found), **overview(found)}
 
 
 async def _work(asked: TraceAsked, request: Request, studio: Studio) -> _Work:

@@ -13,7 +13,7 @@ from regard.studio import picture, schema
 from regard.studio.kinds import KINDS, Kind
 from regard.studio.refusal import as_json
 from regard.studio.state import Studio, warm_studio
-from regard.studio.traces import described, finite, head_of, number_of, site_of
+from regard.studio.traces import head_of, number_of, site_of
 
 router = APIRouter(prefix="/api/trace", tags=["trace"])
 Here = Annotated[Studio, Depends(warm_studio)]
@@ -35,7 +35,9 @@ LASTING = {"cache-control": "private, max-age=3600"}  # a trace never changes
 @router.get("/{id}", response_model=schema.TraceAbout, summary="The same once more")
 def header(id: Id, studio: Here) -> Response:
     """What `POST /api/trace` said: all but the matrices. 404 once it is forgotten."""
-    return as_json(described(id, studio.traces.get(id)), headers=LASTING)
+    from regard.traces.overview import overview
+
+    return as_json({"id": id, **overview(studio.traces.get(id))}, headers=LASTING)
 
 
 @router.get(
@@ -103,7 +105,7 @@ def neurons(id: Id, site: Number, head: str, query: Number, studio: Here) -> Res
             "keys": found.key[number, keys].tolist(),
             "contributions": found.contributions_of(number, row)[keys].tolist(),
             "bias": None if bias is None else bias[number, row, keys].tolist(),
-            "scores": [finite(score) for score in scores.tolist()],
+            "scores": np.where(np.isfinite(scores), scores, None).tolist(),
             "weights": found.weights[number, row, keys].tolist(),
             "total": found.weights.shape[2],
             "capped": len(keys) < found.weights.shape[2],
@@ -115,25 +117,9 @@ def neurons(id: Id, site: Number, head: str, query: Number, studio: Here) -> Res
 @router.get("/{id}/tree", response_model=schema.TreeAbout, summary="The beam's tree")
 def tree(id: Id, studio: Here) -> Response:
     """Every candidate of every step of the search; no steps where the model does not search."""
-    trace = studio.traces.get(id)
-    given = sum(step.given for step in trace.steps)
-    steps = [
-        [
-            {
-                "parent": node.parent,
-                "symbol": node.symbol,
-                "id": node.id,
-                "log_probability": finite(node.log_probability),
-                "total": finite(node.total),
-                "fate": node.fate,
-                "slot": node.slot,
-                "winner": node.winner,
-                "forced": number < given,
-            }
-            for node in step
-        ]
-        for number, step in enumerate(trace.tree or ())
-    ]
+    from regard.traces.overview import candidates
+
+    steps = candidates(studio.traces.get(id))
     return as_json({"steps": steps}, headers=LASTING)
 
 

@@ -202,8 +202,12 @@ class SiteAbout(BaseModel):
     heads: int
     score: Annotated[str, Field(description="how a query meets a key, such as scaled-dot")]
     normaliser: Annotated[str, Field(description="how scores become weights, such as softmax")]
+    combine: Annotated[str, Field(description="what a neuron adds: a product, or additive")]
+    scale: Annotated[float, Field(description="what a product is multiplied by")]
     shape: Annotated[tuple[int, int, int], Field(description="heads, query, key")]
     width: Annotated[int, Field(description="neurons that a score is a sum of")]
+    value_width: int
+    has_bias: Annotated[bool, Field(description="whether the distance adds to a score")]
     sharpness: Annotated[
         list[float],
         Field(description="of each head: the mean, over queries, of its largest weight"),

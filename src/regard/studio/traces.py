@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from regard.studio.goal import written_in
-from regard.studio.picture import sharpness
 from regard.studio.refusal import Refusal
 from regard.studio.settings import Limits
 
@@ -81,67 +78,3 @@ def number_of(head: str, heads: int) -> int:
     if not (head.isascii() and head.isdecimal() and len(head) < 6 and int(head) < heads):
         raise Refusal(404, f"this site has {heads} heads", "head", "count from 0, or ask for mean")
     return int(head)
-
-
-def finite(value: float) -> float | None:
-    """JSON has no other numbers."""
-    return float(value) if math.isfinite(value) else None
-
-
-def described(name: str, trace: Trace) -> dict[str, Any]:
-    """A trace without its matrices: what was asked and answered, the tokens, and the list of sites."""
-    language, to = written_in(trace)
-    return {
-        "id": name,
-        "task": trace.task,
-        "language": language,
-        "to": to,
-        "model": trace.model,
-        "question": trace.question,
-        "answer": trace.answer.as_dict(),
-        "steps": [
-            {
-                "symbol": step.symbol,
-                "id": step.id,
-                "given": step.given,
-                "log_probability": finite(step.log_probability),
-                "alternatives": [
-                    {
-                        "symbol": other.symbol,
-                        "id": other.id,
-                        "log_probability": finite(other.log_probability),
-                    }
-                    for other in step.alternatives
-                ],
-            }
-            for step in trace.steps
-        ],
-        "axes": {
-            axis: {
-                "pieces": list(tokens.pieces),
-                "word_ids": list(tokens.word_ids),
-                "words": list(tokens.words),
-            }
-            for axis, tokens in trace.axes.items()
-        },
-        "sites": [
-            {
-                "index": index,
-                "path": site.path,
-                "kind": site.kind,
-                "layer": site.layer,
-                "queries": site.queries,
-                "keys": site.keys,
-                "heads": site.heads,
-                "score": site.score,
-                "normaliser": site.normaliser,
-                "shape": list(site.weights.shape),
-                "width": site.width,
-                "sharpness": sharpness(site.weights),
-            }
-            for index, site in enumerate(trace.sites)
-        ],
-        "look": trace.site().path if trace.sites else "",
-        "look_heads": list(trace.look.heads) if trace.look else [],
-        "has_tree": trace.tree is not None,
-    }
