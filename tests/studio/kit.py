@@ -54,13 +54,13 @@ def server(*runs: Path, folder: Path, more: tuple[str, ...] = (), python: str = 
 
 
 @contextlib.contextmanager
-def inside(studio):
+def inside(studio, port=0):
     """The same server in a thread of this process, on a free port; for tests that shorten its limits."""
     from regard.studio.port import bind
     from regard.studio.protocol import PatientProtocol
     from regard.studio.server import StudioServer
 
-    listening = bind("127.0.0.1", 0)
+    listening = bind("127.0.0.1", port)
     running = StudioServer(studio)
     before, PatientProtocol.seconds = PatientProtocol.seconds, studio.limits.receive_seconds
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})

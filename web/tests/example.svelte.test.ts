@@ -1,7 +1,8 @@
 import { flushSync } from "svelte";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { START } from "../src/pure/selection";
-import type { About, RunCard } from "../src/state/api";
+import { use, type About, type RunCard } from "../src/state/api";
+import { server } from "../src/state/server";
 import { studio } from "../src/state/studio.svelte";
 
 const card = (name: string, more: Partial<RunCard> = {}): RunCard => ({
@@ -31,6 +32,7 @@ async function open(runs: readonly RunCard[], hash = ""): Promise<void> {
 }
 
 beforeEach(() => {
+  use(server);
   studio.selection = START;
   vi.stubGlobal("matchMedia", () => ({ matches: true, addEventListener: () => undefined }));
   vi.stubGlobal("fetch", async (path: string) => ({

@@ -14,6 +14,8 @@ export const VIEWS = [
   "lessons",
 ] as const;
 export type View = (typeof VIEWS)[number];
+const READINGS = ["", "sentences", "whole"] as const;
+export type Reading = (typeof READINGS)[number];
 /** A head by its number, the mean of all, or the default: the heads that the model's card names, else all. */
 export type Head = number | "mean" | "default";
 
@@ -26,6 +28,10 @@ export interface Selection {
   readonly beam: number;
   /** Symbols that the answer must begin with. */
   readonly prefix: readonly string[];
+  /** How a text of several sentences is read; empty leaves it to the model. */
+  readonly reading: Reading;
+  /** Which of its sentences is looked at, from 0. */
+  readonly part: number;
   /** A path such as reader.attention; empty for the one that best shows where the answer comes from. */
   readonly site: string;
   readonly head: Head;
@@ -58,6 +64,8 @@ export const START: Selection = {
   to: "",
   beam: 4,
   prefix: [],
+  reading: "",
+  part: 0,
   site: "",
   head: "default",
   row: null,
@@ -126,6 +134,8 @@ function read(name: string, text: string): unknown {
   if (name === "view") return VIEWS.find((view) => view === text);
   if (name === "head" || name === "otherHead") return head(text);
   if (name === "beam") return integer(text, 1);
+  if (name === "part") return integer(text, 0);
+  if (name === "reading") return READINGS.find((reading) => reading === text);
   if (typeof start === "boolean") return TRUTH[text];
   if (typeof start === "number" || start === null) return integer(text, -1);
   return text;
@@ -139,6 +149,8 @@ const STEPS: readonly (keyof Selection)[] = [
   "to",
   "beam",
   "prefix",
+  "reading",
+  "part",
   "site",
   "head",
   "words",
@@ -160,7 +172,8 @@ export function change(before: Selection, part: Partial<Selection>): Selection {
   const isNew = (name: keyof Selection): boolean => after[name] !== before[name];
   const fresh: Partial<Selection> = {};
   if (isNew("run")) Object.assign(fresh, { to: "", site: "", head: "default", step: -1, probe: 0 });
-  if (isNew("run") || isNew("text") || isNew("to"))
+  if (isNew("run") || isNew("text") || isNew("reading")) Object.assign(fresh, { part: 0 });
+  if (["run", "text", "to", "reading", "part"].some((name) => isNew(name as keyof Selection)))
     Object.assign(fresh, { prefix: [], row: null, column: null });
   if (isNew("site")) Object.assign(fresh, { head: "default", row: null, column: null });
   if (isNew("words")) Object.assign(fresh, { row: null, column: null });

@@ -1,9 +1,8 @@
-// What the server says, and how it is asked. Every refusal becomes an `ApiError` a person can act on.
+// What a page shows, and the engine that it comes from: a server, or the page itself where the trace is inside it.
 
-import { decode, type Matrix } from "../pure/matrix";
-import { Recent } from "../pure/recent";
 import type { Expansion } from "../pure/layout";
 import type { Value } from "../pure/lesson";
+import type { Matrix } from "../pure/matrix";
 
 export interface RunCard {
   readonly name: string;
@@ -30,6 +29,8 @@ export interface RunCard {
   /** What Python loads it by. */
   readonly place: string;
   readonly live: boolean;
+  /** Whether there is a model to ask; not yet, while its training begins. */
+  readonly ready?: boolean;
 }
 
 export interface Toy {
@@ -68,6 +69,8 @@ export interface Site {
   readonly normaliser: string;
   readonly shape: readonly [number, number, number];
   readonly width: number;
+  readonly combine: string;
+  readonly scale: number;
   /** Of each head: the mean, over queries, of its largest weight. */
   readonly sharpness: readonly number[];
 }
@@ -219,58 +222,10 @@ export function onForgotten(renew: (id: string) => boolean): () => void {
   return () => asks.delete(renew);
 }
 
-async function ask(path: string, options: RequestInit = {}): Promise<Response> {
-  let response: Response;
-  try {
-    response = await fetch(path, { credentials: "same-origin", ...options });
-  } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError(
-      "The studio does not answer.",
-      "",
-      "Is “regard studio” still running in its terminal? Start it and try again; your text is kept.",
-    );
-  }
-  const trace = response.status === 404 && /^api\/trace\/([^/]+)/.exec(path)?.[1];
-  // Whoever shows this trace asks for it anew; then what waits here is no longer wanted.
-  if (trace && [...asks].some((renew) => renew(decodeURIComponent(trace)))) {
-    return new Promise(() => undefined);
-  }
-  if (!response.ok) throw await refusal(response);
-  return response;
+/** Whether somebody asks for a forgotten trace anew. */
+export function isRenewed(id: string): boolean {
+  return [...asks].some((renew) => renew(id));
 }
-
-async function refusal(response: Response): Promise<ApiError> {
-  const found: unknown = await response.json().catch(() => null);
-  const said = (typeof found === "object" && found !== null ? found : {}) as Record<
-    string,
-    unknown
-  >;
-  const text = (name: string): string => (typeof said[name] === "string" ? said[name] : "");
-  const what = text("what") || text("error") || `The studio refused (${response.status}).`;
-  return new ApiError(what, text("where"), text("remedy"), response.status);
-}
-
-async function json<Found>(path: string, options: RequestInit = {}): Promise<Found> {
-  const response = await ask(path, options);
-  try {
-    return (await response.json()) as Found;
-  } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError("The studio's answer could not be read.", path, "Try again.");
-  }
-}
-
-function post(body: unknown, signal?: AbortSignal): RequestInit {
-  return {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-    ...(signal ? { signal } : {}),
-  };
-}
-
-const name = encodeURIComponent;
 
 export interface Question {
   readonly run: string;
@@ -280,62 +235,56 @@ export interface Question {
   readonly prefix: readonly string[];
 }
 
-/** A trace never changes: going back and forth between views fetches and decodes nothing twice. */
-const matrices = new Recent<Matrix>(12_000_000); // cells, four bytes each
+/** A question to be answered sentence by sentence, or as one text; `split` left out is left to the model. */
+export interface Wish extends Question {
+  readonly split?: boolean;
+}
 
-export const api = {
-  about: (signal: AbortSignal) => json<About>("api/about", { signal }),
-  trace: async (asked: Question, signal: AbortSignal): Promise<Trace> => {
-    const { run, text, to, beam, prefix } = asked;
-    const body = { run, text, beam, ...(to ? { to } : {}), ...(prefix.length ? { prefix } : {}) };
-    const found = await json<Omit<Trace, "asked">>("api/trace", post(body, signal));
-    return { ...found, asked };
-  },
-  async weights(
+/** What comes of it, as it comes: the sentences, then an answer or a fault for each, then all of it. */
+export type Line =
+  | {
+      readonly kind: "parts";
+      readonly parts: readonly { readonly text: string; readonly asked: boolean }[];
+      /** How many sentences the text has, however it is read. */
+      readonly sentences: number;
+    }
+  | { readonly kind: "answered"; readonly part: number; readonly trace: Trace }
+  | { readonly kind: "failed"; readonly part: number; readonly error: ApiError }
+  | { readonly kind: "finished"; readonly text: string };
+
+export interface Engine {
+  /** Whether texts can be typed, symbols forced and runs chosen; a page that stands alone has its answers inside. */
+  readonly canAsk: boolean;
+  about(signal: AbortSignal): Promise<About>;
+  answer(wish: Wish, signal: AbortSignal): AsyncIterable<Line>;
+  trace(asked: Question, signal: AbortSignal): Promise<Trace>;
+  weights(
     trace: Trace,
     site: Site,
     head: number | "mean" | readonly number[],
     words: boolean,
     signal: AbortSignal,
-  ): Promise<Matrix> {
-    const [, rows, columns] = shapeOf(trace, site, words);
-    const query = words ? "?words=1" : "";
-    const chosen = typeof head === "object" ? head.join("+") : head;
-    const path = `api/trace/${name(trace.id)}/weights/${site.index}/${chosen}${query}`;
-    const known = matrices.get(path);
-    if (known) return known;
-    const response = await ask(path, { signal });
-    const matrix = decode(await response.arrayBuffer(), rows, columns);
-    matrices.keep(path, matrix, rows * columns);
-    return matrix;
-  },
-  async thumbnails(trace: Trace, signal: AbortSignal): Promise<Uint8Array> {
-    const response = await ask(`api/trace/${name(trace.id)}/thumbnails`, { signal });
-    return new Uint8Array(await response.arrayBuffer());
-  },
-  neurons: (trace: Trace, site: Site, head: number, row: number, signal: AbortSignal) =>
-    json<Neurons>(`api/trace/${name(trace.id)}/neurons/${site.index}/${head}/${row}`, { signal }),
-  tree: (trace: Trace, signal: AbortSignal) =>
-    json<{ steps: Expansion[][] }>(`api/trace/${name(trace.id)}/tree`, { signal }),
-  metrics: (run: string, signal: AbortSignal) =>
-    json<{ metrics: readonly Metrics[] }>(`api/runs/${name(run)}/metrics`, { signal }).then(
-      ({ metrics }) => metrics,
-    ),
-  samples: (run: string, signal: AbortSignal) =>
-    json<{ samples: readonly Sample[] }>(`api/runs/${name(run)}/samples`, { signal }).then(
-      ({ samples }) => samples,
-    ),
-  /** How many steps a run is planned to train for, if that is said in steps. */
-  planned: (run: string, signal: AbortSignal) =>
-    json<{ train?: { steps?: number; epochs?: number | null } }>(`api/runs/${name(run)}/settings`, {
-      signal,
-    }).then(({ train }) => (train?.epochs ? undefined : train?.steps)),
-  lessons: (signal: AbortSignal) => json<readonly LessonCard[]>("api/lessons", { signal }),
-  lesson: (lesson: string, inputs: unknown, signal: AbortSignal) =>
-    json<Worked>(`api/lessons/${name(lesson)}`, post({ inputs }, signal)),
-  demo: (signal: AbortSignal) => json<unknown>("api/demo", post({}, signal)),
-  exportPath: (trace: Trace, kind: string) => `api/trace/${name(trace.id)}/export.${kind}`,
-};
+  ): Promise<Matrix>;
+  /** 32 x 32 shades of each head, sites and heads in order: to look at, not to read. */
+  thumbnails(trace: Trace, signal: AbortSignal): Promise<Uint8Array>;
+  neurons(
+    trace: Trace,
+    site: Site,
+    head: number,
+    row: number,
+    signal: AbortSignal,
+  ): Promise<Neurons>;
+  tree(trace: Trace, signal: AbortSignal): Promise<{ readonly steps: Expansion[][] }>;
+  /** Where a file of the whole trace can be fetched; nothing where this page is that file. */
+  exportPath(trace: Trace, kind: string): string | undefined;
+}
+
+/** The engine of this page, chosen once, before anything is shown. */
+export let api: Engine;
+
+export function use(engine: Engine): void {
+  api = engine;
+}
 
 /** Heads, rows and columns of a site, by pieces or by words. */
 export function shapeOf(

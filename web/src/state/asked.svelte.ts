@@ -63,7 +63,8 @@ export function asked<Question, Found>(
   };
 }
 
-function known(error: unknown): ApiError {
+/** Whatever went wrong, as something to tell a person. */
+export function known(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError(
     error instanceof Error ? error.message : "Something went wrong on this page.",

@@ -13,12 +13,24 @@ import {
 import { firstWord, isolated, pieceLabels, readable, visible } from "../pure/text";
 import { flushSync, untrack } from "svelte";
 import { unmet, unread } from "../pure/unmet";
-import { api, onForgotten, shapeOf, type About, type RunCard, type Site, type Trace } from "./api";
+import {
+  api,
+  onForgotten,
+  shapeOf,
+  type About,
+  type RunCard,
+  type Site,
+  type Trace,
+  type Wish,
+} from "./api";
 import { asked, type Asking } from "./asked.svelte";
+import { Passage } from "./passage.svelte";
 import type { Heads } from "./picture.svelte";
+import { polled, type Polled } from "./polled.svelte";
 
 export type Theme = "auto" | "light" | "dark";
 const THEME = "regard-theme";
+const NOTHING = { now: { state: "idle" }, found: undefined, retry: () => undefined } as const;
 const OWN = "chosen here"; // marks an entry of the browser's history as one that this page made
 
 const RENEWED = 10_000; // milliseconds after which a trace that was asked for anew may be lost again
@@ -54,8 +66,11 @@ class Studio {
   #link = $state.raw<string | null>(null);
   #arrived = "";
   #write: () => void = () => undefined;
-  about: Asking<About> = { now: { state: "idle" }, found: undefined, retry: () => undefined };
-  trace: Asking<Trace> = { now: { state: "idle" }, found: undefined, retry: () => undefined };
+  about: Polled<About> = { ...NOTHING, isGone: false };
+  /** The sentences of the text, answered one after the other. */
+  passage = $state.raw<Passage | undefined>();
+  /** The answer that everything on the page is about: that of the sentence selected. */
+  trace: Asking<Trace> = NOTHING;
 
   /** Begin to ask; called once, by the page, so that effects have an owner. */
   open(): void {
@@ -76,23 +91,25 @@ class Studio {
         if (location.hash !== toHash(this.selection)) this.#follow(history.state);
       });
     }
-    this.about = asked(
-      () => true,
-      (_, signal) => api.about(signal),
+    this.about = polled(
+      (signal) => api.about(signal),
+      ({ demo, runs }) => demo.state === "running" || runs.some(({ live }) => live),
+      () => this.#retry(),
     );
-    // While the demo trains, look again until its run is there, and once more when it is done.
-    $effect(() => {
-      if (this.about.found?.demo.state !== "running") return;
-      const isThere = this.about.found.runs.some(({ name }) => name === this.about.found!.demo.run);
-      const timer = setInterval(() => this.about.retry(), isThere ? 5000 : 1500);
-      return () => clearInterval(timer);
-    });
     this.#offerExamples();
-    this.trace = askedTrace(() => {
-      const { text, beam, prefix } = this.selection;
-      const run = this.run?.name;
-      return run && text.trim() ? JSON.stringify({ run, text, to: this.to, beam, prefix }) : null;
-    });
+    const passage = (this.passage = new Passage(() => this.#wish()));
+    const free = passage.of(() => this.selection.part);
+    const forced = askedTrace(() => this.#forced());
+    const asking = (): Asking<Trace> => (this.selection.prefix.length ? forced : free);
+    this.trace = {
+      get now() {
+        return asking().now;
+      },
+      get found() {
+        return asking().found;
+      },
+      retry: () => asking().retry(),
+    };
     this.#write = seldom(() => this.#address("replaceState"), ADDRESS);
     $effect(() => {
       void this.selection;
@@ -108,6 +125,31 @@ class Studio {
         return;
       }
     });
+  }
+
+  /** What is asked: all of the text. What is forced is asked of one sentence, and changes nothing here. */
+  #wish(): string | null {
+    const { text, beam, reading } = this.selection;
+    const { run } = this;
+    if (!run || run.ready === false || !text.trim()) return null;
+    const wish: Wish = { run: run.name, text, to: this.to, beam, prefix: [] };
+    return JSON.stringify(reading ? { ...wish, split: reading === "sentences" } : wish);
+  }
+
+  /** The sentence selected, its first symbols chosen by somebody. */
+  #forced(): string | null {
+    const { prefix, part, beam } = this.selection;
+    const { passage, run } = this;
+    const one = passage?.sentences[passage.at(part)];
+    if (!prefix.length || !one || !run) return null;
+    const to = this.to || (one.trace?.to ?? "");
+    return JSON.stringify({ run: run.name, text: one.text, to, beam, prefix });
+  }
+
+  /** Once the server is back: ask anew for what it could not answer. */
+  #retry(): void {
+    const { now } = this.trace;
+    if (now.state === "error" && !now.error.isFinal) this.trace.retry();
   }
 
   /** A run begins with its example already answered; another run with its own, unless somebody typed. */
