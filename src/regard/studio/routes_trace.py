@@ -91,6 +91,8 @@ def thumbnails(id: Id, studio: Here) -> Response:
 )
 def neurons(id: Id, site: Number, head: str, query: Number, studio: Here) -> Response:
     """One query against its heaviest keys, in the order of the keys; `head` is a number here."""
+    from regard.traces.overview import finite
+
     trace = studio.traces.get(id)
     found = site_of(trace, site)
     number = number_of(head, found.heads)
@@ -105,7 +107,7 @@ def neurons(id: Id, site: Number, head: str, query: Number, studio: Here) -> Res
             "keys": found.key[number, keys].tolist(),
             "contributions": found.contributions_of(number, row)[keys].tolist(),
             "bias": None if bias is None else bias[number, row, keys].tolist(),
-            "scores": np.where(np.isfinite(scores), scores, None).tolist(),
+            "scores": [finite(score) for score in scores.tolist()],
             "weights": found.weights[number, row, keys].tolist(),
             "total": found.weights.shape[2],
             "capped": len(keys) < found.weights.shape[2],
