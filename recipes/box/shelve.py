@@ -24,6 +24,7 @@ from regard.answer.test_set import Exam
 from regard.box.card import CARD, Card, Score, size
 from regard.config import parse, read_toml, to_toml
 from regard.models import count_parameters
+from regard.run.files import sha256_of
 from regard.run.find import read_settings
 from regard.run.pack import pack
 from regard.show.card import markdown
@@ -31,6 +32,7 @@ from regard.traces.alignment import SENTENCES, rank
 
 HERE = Path(__file__).parent
 SMALL = HERE.parents[1] / "tests" / "box"
+HASHED = ("model.safetensors", "tokenizer.json")
 
 
 def small_scores(predictor: Predictor, directions: tuple[str, ...]) -> Iterator[Score]:
@@ -131,6 +133,7 @@ def main() -> None:
         "scores": [score.model_dump() for score in scores],
         **({} if look is None else {"look": look}),
     }
+    facts["sha256"] = {name: sha256_of(folder / name) for name in HASHED}
     card = parse(Card, facts, where=options.name)
     (folder / CARD).write_text(to_toml(card), "utf-8")
     (folder / "README.md").write_text(markdown(card, size(folder)), "utf-8")

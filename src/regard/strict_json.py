@@ -59,7 +59,7 @@ def loads(
         _refuse(f"this JSON is nested deeper than {max_depth} levels", where)
     except _RefusedError as fault:
         _refuse(str(fault), where)
-    if _deeper(value, max_depth):
+    if is_deeper(value, max_depth):
         _refuse(f"this JSON is nested deeper than {max_depth} levels", where)
     if "\\u" in source and _has_surrogate(value):
         _refuse("this JSON has half a character (a lone surrogate)", where)
@@ -109,8 +109,8 @@ def _number(digits: str) -> float:
     return number
 
 
-def _deeper(value: Any, most: int) -> bool:
-    """Level by level, so that the check itself cannot run out of stack."""
+def is_deeper(value: Any, most: int) -> bool:
+    """Whether lists and objects are nested deeper; level by level, so that the check needs no stack."""
     level = [value]
     for _ in range(most):
         level = [

@@ -1,6 +1,7 @@
 """What ships in the box is whole, small enough, licensed, and as good as its cards say."""
 
 import json
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -37,6 +38,7 @@ class TestEach:
         assert card.scores
         assert card.limits
         assert all(score.signature for score in card.scores)
+        assert set(card.sha256) == {"model.safetensors", "tokenizer.json"}
         assert parse(Card, json.loads(card.model_dump_json())) == card
 
     def test_the_readme_says_what_the_card_says(self, name):
@@ -56,6 +58,18 @@ class TestEach:
         if card.directions:
             assert {way.partition("-")[2] for way in card.directions} <= {*predictor.languages}
             assert predictor.card.look is not None
+
+    @pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json"])
+    def test_a_flipped_bit_is_not_believed(self, name, file, tmp_path):
+        from regard.answer.predictor import Predictor
+
+        folder = Path(shutil.copytree(box.folder(name), tmp_path / name))
+        content = bytearray((folder / file).read_bytes())
+        place = {"model.safetensors": -1000, "tokenizer.json": content.rindex(b"e")}[file]
+        content[place] ^= 1
+        (folder / file).write_bytes(content)
+        with pytest.raises(ModelFileError, match="is not what was written: its SHA-256"):
+            Predictor.load(folder, "cpu")
 
     def test_nothing_says_where_it_was_made(self, name):
         for path in box.folder(name).iterdir():

@@ -15,6 +15,7 @@ CARD = "card.toml"
 OWN = "small"  # this project's own small test: nobody else's scores can be compared with it
 
 Words = Annotated[str, Field(min_length=1)]
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
 
 
@@ -62,6 +63,8 @@ class Card(Settings):
     sources: tuple[Source, ...]
     scores: tuple[Score, ...]
     look: Look | None = None
+    # Of files beside the card: model.safetensors, tokenizer.json.
+    sha256: dict[str, Hash] = Field(default_factory=dict)
 
     def foremost(self) -> list[Score]:
         """The first score of each direction, of a test that others know where there is one."""
@@ -78,6 +81,12 @@ def read(folder: Path) -> Card | None:
         return parse(Card, read_toml(path), where=str(path))
     except UsageError as fault:
         raise ModelFileError(fault.what[:500], str(path), fault.remedy) from None
+
+
+def stated_hash(path: Path) -> str | None:
+    """The SHA-256 that the card beside a file states for it, if there is a card and it states one."""
+    found = read(path.parent)
+    return None if found is None else found.sha256.get(path.name)
 
 
 def size(folder: Path) -> int:

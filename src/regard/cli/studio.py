@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from regard.studio.settings import StudioSettings
 
 RUNS = Path("runs")
+_LONGEST_TOKEN = 4096  # bytes
 
 
 @command
@@ -129,7 +130,8 @@ def _token(given: str | None, file: Path | None) -> str | None:
     if file is None:
         return given or spoken or None
     try:
-        return file.read_text("utf-8").partition("\n")[0].strip()
+        with file.open("rb") as opened:
+            return opened.readline(_LONGEST_TOKEN).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         remedy = "name a file that this user can read, with the token in its first line"
         raise UsageError("the token's file cannot be read", str(file), remedy) from None

@@ -23,7 +23,8 @@ MAGIC: dict[bytes, Compression] = {
 }
 SUFFIXES = (".gz", ".xz", ".zst", ".zstd")
 BLOCK = 1 << 16
-PIECE = 512
+# Text shrinks to a third or a twentieth; what unpacks to far more was made to hurt.
+MOST_UNPACKED, FREE = 200, 1 << 20
 
 
 @contextmanager
@@ -38,14 +39,7 @@ def opened(origin: Path | Stream) -> Iterator[io.BufferedReader]:
             raw = io.BufferedReader(cast(io.RawIOBase, origin))
             stack.callback(raw.detach)
         compression = _recognised(raw.peek(8)[:8])
-        try:
-            yield _decompressed(raw, compression, name_of(origin))
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as fault:
-            raise DataError(
-                f"the {compression} data is damaged or cut short",
-                where=name_of(origin),
-                remedy=f"copy the file again ({fault})",
-            ) from None
+        yield _decompressed(raw, compression, name_of(origin))
 
 
 def compression_of(path: Path) -> Compression:
@@ -86,70 +80,86 @@ def _recognised(head: bytes) -> Compression:
 
 
 def _decompressed(raw: io.BufferedReader, compression: Compression, name: str) -> io.BufferedReader:
+    packed: Any = _Counted(raw)
+    damage: tuple[type[Exception], ...] = (EOFError,)
     match compression:
         case "":
             return raw
         case "gzip":
-            unpacked: Any = gzip.GzipFile(fileobj=raw)
+            unpacked: Any = gzip.GzipFile(fileobj=packed)
+            damage += (zlib.error, gzip.BadGzipFile)
         case "xz":
-            unpacked = lzma.LZMAFile(raw)  # noqa: SIM115 - it closes with the file below it
+            unpacked = lzma.LZMAFile(packed)  # noqa: SIM115 - it closes with the file below it
+            damage += (lzma.LZMAError,)
         case "zstd":
-            unpacked = _zstd(raw, name)
-    return io.BufferedReader(unpacked, BLOCK)
+            zstd = _zstd(name)
+            unpacked = zstd.ZstdFile(packed)
+            damage += (zstd.ZstdError,)
+    checked = _Unpacked(packed, unpacked, f"the {compression} data", name, damage)
+    return io.BufferedReader(checked, BLOCK)
 
 
-def _zstd(raw: io.BufferedReader, name: str) -> Any:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return zstd.ZstdFile(raw)
+def _zstd(name: str) -> Any:
+    """The module of Python 3.14, or the same one as a package."""
     try:
-        import zstandard
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
     except ImportError:
         raise DataError(
             "the file is compressed with zstd, which this Python cannot read by itself",
             where=name,
-            remedy="pip install zstandard, or unpack it first: zstd -d FILE",
+            remedy="pip install backports.zstd, or unpack it first: zstd -d FILE",
         ) from None
-    return _ZstdFrames(raw, zstandard)
+    return zstd
 
 
 @final
-class _ZstdFrames(io.RawIOBase):
-    """Zstd frames one after another. The package's own reader takes a cut file for a whole one."""
+class _Counted:
+    """A file below a decompressor, which counts the bytes that were taken from it."""
 
-    def __init__(self, raw: io.BufferedReader, package: Any) -> None:
-        self.raw, self.package = raw, package
-        self.frame: Any = None
-        self.packed = memoryview(b"")
-        self.ready = memoryview(b"")
+    def __init__(self, raw: io.BufferedReader) -> None:
+        self.raw, self.count = raw, 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes."""
+        found = self.raw.read(size)
+        self.count += len(found)
+        return found
+
+
+@final
+class _Unpacked(io.RawIOBase):
+    """The bytes that a file unpacks to, as long as they are no more than text of its size could be."""
+
+    def __init__(
+        self,
+        packed: _Counted,
+        unpacked: Any,
+        what: str,
+        where: str,
+        damage: tuple[type[Exception], ...],
+    ) -> None:
+        self.packed, self.unpacked, self.damage = packed, unpacked, damage
+        self.what, self.where = what, where
+        self.count = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        while not self.ready:
-            self.packed = self.packed or memoryview(self.raw.read(BLOCK))
-            if not self.packed:
-                if self.frame is not None:
-                    raise EOFError("the last frame has no end")
-                return 0
-            self._advance()
-        count = min(len(buffer), len(self.ready))
-        buffer[:count] = self.ready[:count]
-        self.ready = self.ready[count:]
-        return count
-
-    def _advance(self) -> None:
-        """Unpack one piece; where a frame ends, what follows it begins the next."""
-        if self.frame is None:
-            self.frame = self.package.ZstdDecompressor().decompressobj()
-        # A small piece at a time, because four bytes of zstd may unpack to 128 KiB.
-        piece, self.packed = self.packed[:PIECE], self.packed[PIECE:]
         try:
-            self.ready = memoryview(self.frame.decompress(piece))
-        except self.package.ZstdError as fault:
-            raise EOFError(str(fault)) from None
-        if self.frame.eof:
-            self.packed = memoryview(self.frame.unused_data + bytes(self.packed))
-            self.frame = None
+            found = self.unpacked.read1(len(buffer))
+        except self.damage as fault:
+            remedy = f"copy the file again ({fault})"
+            raise DataError(f"{self.what} is damaged or cut short", self.where, remedy) from None
+        self.count += len(found)
+        if self.count > FREE + MOST_UNPACKED * self.packed.count:
+            raise DataError(
+                f"{self.what} unpacks to more than {MOST_UNPACKED} times its size, as no text does",
+                self.where,
+                remedy="unpack it yourself, if you trust it, and name what comes out",
+            )
+        buffer[: len(found)] = found
+        return len(found)

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from regard import __version__
+from regard.box.card import stated_hash
 from regard.data import store
 from regard.data.example import Example, Tally
 from regard.data.loader import prefetch
@@ -154,7 +155,7 @@ class Run:
     def damage(self) -> str | None:
         """Why the file of trained weights cannot be used, if it cannot."""
         try:
-            weights.read(self.weights_file)
+            weights.read(self.weights_file, sha256=stated_hash(self.weights_file))
         except ModelFileError as fault:
             return fault.what
         return None

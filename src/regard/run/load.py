@@ -6,6 +6,7 @@ it fits into memory, is a number read or a module built.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from regard.box.card import stated_hash
 from regard.config import Settings
 from regard.errors import MemoryLimitError, ModelFileError, UsageError
 from regard.models import Model, ModelSettings, Sizes, build, count_parameters, with_open_gates
@@ -47,6 +49,13 @@ _DRAWS = (
 def read_task(path: Path, name: str) -> Task:
     """The task and its vocabularies, from tokenizer.json."""
     content = read_bounded(path, "tokenizer", LONGEST_TASK)
+    stated = stated_hash(path)
+    if stated not in (None, hashlib.sha256(content).hexdigest()):
+        raise ModelFileError(
+            "tokenizer.json is not what was written: its SHA-256 is not that of the card beside it",
+            where=str(path),
+            remedy="use another copy; of a model in the box, install regard again",
+        )
     document = loads(content, max_bytes=LONGEST_TASK, max_values=100, where=str(path))
     if not isinstance(document, dict) or document.get("format") != "regard-task":
         raise ModelFileError("this is no tokenizer of ours", where=str(path), remedy=_MEND)
@@ -115,7 +124,7 @@ def outline(
     if not promised:
         for tensor in model.parameters():  # one number, seen from everywhere
             tensor.data = tensor.new_zeros(1).expand(tensor.shape)
-    found = with_open_gates(model, weights.read(path))
+    found = with_open_gates(model, weights.read(path, sha256=stated_hash(path)))
     # Another file may have taken its place.
     after = {name: torch.empty_like(tensor, device="meta") for name, tensor in found.items()}
     weights.check_against(expected, widened(after, str(path)), str(path))

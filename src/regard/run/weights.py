@@ -185,7 +185,10 @@ class _Check:
             name, same = "checksum", self._noted in (None, f"{self._crc:08x}")
         if not same:
             what = f"{path.name} is not what was written: its {name} differs"
-            remedy = "use another copy; of a run, `regard train FOLDER` makes it from a checkpoint"
+            remedy = (
+                "use another copy; of a run, `regard train FOLDER` makes it from a checkpoint; "
+                "of a model in the box, install regard again"
+            )
             raise ModelFileError(what, str(path), remedy)
 
 

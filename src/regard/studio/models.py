@@ -226,9 +226,10 @@ def is_live(folder: Path) -> bool:
     from regard.run.lock import NAME, Holder
 
     try:
-        content = json.loads((folder / NAME).read_bytes()[:4096])
+        with (folder / NAME).open("rb") as file:
+            content = json.loads(file.read(4096))
         return not Holder(**content).gone()
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return False
 
 

@@ -10,6 +10,7 @@ import errno
 import io
 import json
 import math
+import os
 import re
 import zipfile
 import zlib
@@ -28,8 +29,9 @@ HEADER = "header"
 MOST_BYTES = 1 << 32
 _DATE = (1980, 1, 1, 0, 0, 0)  # equal traces give equal files
 _PREAMBLE = 4096  # an array's own header is far shorter
-# What unpacks to far more than it is was made to hurt: honest headers give 5 to 10 times their size.
-_MOST_UNPACKED, _FREE = 32, 1 << 16
+# What unpacks to more than so many times its size was made to hurt; small things may.
+_MOST_UNPACKED, _FREE_HEADER, _FREE = 32, 1 << 16, 1 << 22
+_SIZES = ("compress_size", "file_size")
 _ARRAY = re.compile(
     rb"{'descr': '([<>|]\w{1,9})', 'fortran_order': (False|True), 'shape': \(([0-9, ]{0,99})\), } *\n"
 )
@@ -52,14 +54,33 @@ def packed(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> byt
             where="text",
             remedy="give text without lone surrogates",
         ) from None
+    whole = {HEADER: head, **arrays}
+    buffer, entries = _zipped(whole, zipfile.ZIP_DEFLATED)
+    if not _honest(*entries):  # one value again and again: a reader would take it for a trap
+        buffer, _ = _zipped(whole, zipfile.ZIP_STORED)
+    return buffer.getvalue()
+
+
+def _zipped(
+    arrays: Mapping[str, np.ndarray], method: int
+) -> tuple[io.BytesIO, list[zipfile.ZipInfo]]:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in {HEADER: head, **arrays}.items():
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy", _DATE)
-            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.compress_type = method
             with archive.open(entry, "w", force_zip64=True) as stream:
                 np.lib.format.write_array(stream, array, allow_pickle=False)
-    return buffer.getvalue()
+    return buffer, archive.infolist()
+
+
+def _honest(head: zipfile.ZipInfo, *arrays: zipfile.ZipInfo) -> bool:
+    """Whether nothing unpacks to far more than it is: text gives 5 to 10 times its size."""
+    packed, unpacked = (sum(getattr(entry, name) for entry in arrays) for name in _SIZES)
+    return (
+        head.file_size <= _MOST_UNPACKED * head.compress_size + _FREE_HEADER
+        and unpacked <= 2 * _MOST_UNPACKED * packed + _FREE
+    )
 
 
 def read(path: Path) -> tuple[Document, list[dict[str, np.ndarray]]]:
@@ -68,6 +89,8 @@ def read(path: Path) -> tuple[Document, list[dict[str, np.ndarray]]]:
     with system.opened(path, "trace") as stream:
         try:
             with zipfile.ZipFile(stream) as archive:
+                if sum(entry.compress_size for entry in archive.infolist()) > _size(stream):
+                    refuse("this trace is damaged: its parts overlap", where)
                 return _read(archive, where)
         except ModelFileError:
             raise
@@ -79,6 +102,10 @@ def read(path: Path) -> tuple[Document, list[dict[str, np.ndarray]]]:
             refuse(f"this trace is damaged: {str(fault)[:200]}", where)
 
 
+def _size(stream: io.FileIO) -> int:
+    return os.fstat(stream.fileno()).st_size
+
+
 def _read(archive: zipfile.ZipFile, where: str) -> tuple[Document, list[dict[str, np.ndarray]]]:
     entries = {entry.filename: entry for entry in archive.infolist()}
     if len(entries) < len(archive.infolist()):
@@ -86,8 +113,10 @@ def _read(archive: zipfile.ZipFile, where: str) -> tuple[Document, list[dict[str
     first = entries.pop(f"{HEADER}.npy", None)
     if first is None:
         refuse("this is no trace: it has no header", where)
-    if first.file_size > min(MOST_HEADER, _MOST_UNPACKED * first.compress_size + _FREE):
+    if first.file_size > MOST_HEADER:
         refuse(f"the header of this trace has {first.file_size:,} bytes", where)
+    if not _honest(first, *entries.values()):
+        refuse("this trace unpacks to far more than it is", where)
     head = _array(archive, first, np.dtype(np.uint8), (None,), where)
     document = parse(head.tobytes(), where)
     expected = {
@@ -98,9 +127,7 @@ def _read(archive: zipfile.ZipFile, where: str) -> tuple[Document, list[dict[str
     if set(expected) != set(entries):
         odd = sorted(set(expected) ^ set(entries))[0]
         refuse(f"the arrays of this trace are not those of its header: see {odd[:60]!r}", where)
-    packed = sum(entry.compress_size for entry in entries.values())
-    most = min(MOST_BYTES, 1024 * _FREE + 2 * _MOST_UNPACKED * packed)
-    if sum(4 * math.prod(shape) for _, _, shape in expected.values()) > most:
+    if sum(4 * math.prod(shape) for _, _, shape in expected.values()) > MOST_BYTES:
         refuse("this trace is too large", where)
     arrays: list[dict[str, np.ndarray]] = [{} for _ in document.sites]
     for entry_name, (number, name, shape) in expected.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,12 +13,14 @@ from typing import Any, Literal, final
 
 from regard.data.compressed import compression_of
 from regard.data.example import Kind
+from regard.data.formats.arrow import FREE, MOST_UNPACKED, refuse_bombs, too_much
 from regard.data.formats.format import Format, Reading, Row
 from regard.data.formats.record import Fields, fields_of
 from regard.errors import DataError
 
 Style = Literal["Parquet", "Arrow stream", "Arrow file"]
-ROWS = 1024  # at a time
+ROWS = 32  # at a time: one text may stand for all of them, and each becomes a copy
+MOST_ROWS, FREE_ROWS = 2, 4096  # for a byte of the file, and for any file
 INFORMATION = "dataset_info.json"
 LARGEST_INFORMATION = 1 << 20
 
@@ -96,20 +99,31 @@ def _records(
     path: Path, style: Style, columns: Sequence[str] | None
 ) -> Iterator[list[dict[str, Any]]]:
     """The rows of some columns, a few at a time."""
+    most = FREE_ROWS + MOST_ROWS * path.stat().st_size
     with _opened(path, style) as file:
         if style == "Parquet":
+            _refuse_rows(file.metadata.num_rows, most, path)
             batches = file.iter_batches(batch_size=ROWS, columns=columns)
-        elif style == "Arrow file":
-            batches = (file.get_batch(number) for number in range(file.num_record_batches))
         else:
             batches = iter(file)
         for batch in batches:
+            most -= batch.num_rows
+            _refuse_rows(-most, 0, path)
             wanted = batch if columns is None else batch.select(columns)
             wanted.validate(
                 full=True
             )  # offsets that point outside would be followed, to the process's end
             for start in range(0, batch.num_rows, ROWS):
                 yield wanted.slice(start, ROWS).to_pylist()
+
+
+def _refuse_rows(count: int, most: int, path: Path) -> None:
+    if count > most:
+        raise DataError(
+            "the file has more rows than its bytes can tell apart",
+            where=str(path),
+            remedy="write its rows once each, or as TSV",
+        )
 
 
 @contextmanager
@@ -128,12 +142,19 @@ def _opened(path: Path, style: Style) -> Iterator[Any]:
     try:
         if style == "Parquet":
             with parquet.ParquetFile(path) as file:
+                groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+                unpacked = sum(group.total_byte_size for group in groups)
+                if unpacked > FREE + MOST_UNPACKED * path.stat().st_size:
+                    raise too_much(path)
                 yield file
         else:
+            start = 8 if style == "Arrow file" else 0  # a file is a stream between two marks
+            refuse_bombs(path, start)
             # Not mapped: a file that is cut while it is read would end the process.
             with pyarrow.OSFile(str(path)) as whole:
-                yield (ipc.open_file if style == "Arrow file" else ipc.open_stream)(whole)
-    except (pyarrow.ArrowException, OSError, ValueError, KeyError) as fault:
+                whole.seek(start)
+                yield ipc.open_stream(whole)
+    except (pyarrow.ArrowException, OSError, ValueError, KeyError, struct.error) as fault:
         if isinstance(fault, DataError):
             raise
         told = str(fault).split("\n")[0]

@@ -12,7 +12,9 @@ from regard.data.example import Kind, Labelled, Line, Pair, Pointed, Tagged
 from regard.data.formats.format import Format, Reading, Row, packed_as
 from regard.data.lines import LINE_BOUND
 from regard.errors import DataError
+from regard.strict_json import is_deeper
 
+DEEPEST = 32  # levels of a record
 SOURCE = frozenset({"source", "src", "input", "question", "prompt", "document", "article"})
 TARGET = frozenset(
     {"target", "tgt", "trg", "output", "answer", "response", "completion", "translation", "summary"}
@@ -232,6 +234,12 @@ def parsed(text: str, where: str) -> dict[str, Any]:
             where=where,
             remedy='write one object a line: {"src": "...", "tgt": "..."}',
         ) from None
+    if is_deeper(record, DEEPEST):
+        raise DataError(
+            f"this line is nested deeper than {DEEPEST} levels",
+            where=where,
+            remedy='write one flat object a line: {"src": "...", "tgt": "..."}',
+        )
     if not isinstance(record, dict):
         raise DataError(
             "this line is JSON, but not an object",

@@ -1,0 +1,300 @@
+"""Every loader takes time and memory that are at most a small multiple of the size of what it reads.
+
+One table: each loader, the modules it is for, and the worst files that could be thought of for it. A module
+that reads files and stands neither in the table nor among those that read only what regard itself wrote, or
+what the system says, fails the last test.
+"""
+
+import gzip
+import lzma
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+
+import regard
+from regard import strict_json
+from regard.box.card import read as read_card
+from regard.cli.studio import _token
+from regard.config import parse, read_toml
+from regard.data import store
+from regard.data.readers import understand
+from regard.data.store import Ids, Store
+from regard.run import archive, weights
+from regard.run.checkpoint import MANIFEST, Checkpoints
+from regard.run.find import read_settings
+from regard.run.folder import Run
+from regard.run.load import read_task, write_task
+from regard.run.lock import NAME as LOCK
+from regard.run.lock import Lock
+from regard.run.settings import RunSettings
+from regard.studio import line
+from regard.studio.models import is_live
+from regard.text.codec import Codec
+from regard.text.labels import Labels
+from regard.traces.trace import Trace
+from regard.training.compare import ANSWERS, _known
+from tests.faults import worst
+from tests.faults.bounds import LARGE, MEMORY, SMALL, complaint
+from tests.faults.worst import JSON, LINES, Make
+from tests.tasks.kit import task_of
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
+HOUSE = Path(regard.__file__).parent
+
+
+class Loader(NamedTuple):
+    """The modules that read, the file's name, how it is loaded, its worst contents, and its surroundings."""
+
+    modules: str
+    name: str
+    load: Callable[[Path], object]
+    worst: dict[str, Make]
+    prepare: Callable[[Path], Path] = lambda folder: (
+        folder
+    )  # a new folder -> where the file belongs
+    memory: int = MEMORY  # bytes for a byte of the file
+
+
+def examples(*names: str) -> Callable[[Path], object]:
+    """Everything that is done with data files: recognised, counted, read, fingerprinted."""
+
+    def load(path: Path) -> int:
+        source = understand([path.with_name(name) for name in names] if names else [path])
+        source.fingerprint()
+        return source.count()
+
+    return load
+
+
+def a_run(folder: Path) -> Path:
+    """What stands around a file of a run."""
+    (folder / "config.toml").write_bytes(
+        b'task = "translate"\n[data]\ntoy = "reverse"\n'
+        b'[model.reader]\nkind = "rnn"\n[model.encoder]\nkind = "rnn"\n'
+    )
+    write_task(folder / "tokenizer.json", task_of("translate"), "translate")
+    (folder / "data").mkdir()
+    return folder
+
+
+def checkpointed(folder: Path) -> Path:
+    Checkpoints(folder).save(7, {"model": {"weight": torch.arange(13.0)}}, {"step": 7})
+    return folder / "step-000000007"
+
+
+def prepared(folder: Path) -> Path:
+    return store.write(folder / "train", [{"source": np.arange(3)}], {"source": Ids()}).folder
+
+
+def load_archive(path: Path) -> object:
+    return archive.unpack(path, path.with_name("new"))
+
+
+def texts(name: str, worst_files: dict[str, Make], modules: str = "") -> Loader:
+    return Loader(f"data/lines data/source {modules}", name, examples(), {**LINES, **worst_files})
+
+
+def pairs(first: str, second: str, worst_files: dict[str, Make], modules: str) -> Loader:
+    """Two files side by side, the second of them the worst one, too."""
+
+    def load(path: Path) -> object:
+        other = path.with_name(second)
+        if not other.exists():
+            other.write_bytes(path.read_bytes())
+        return examples(first, second)(path)
+
+    return Loader(modules, first, load, worst_files)
+
+
+LIBRARY = (
+    350  # `tokenizers` keeps so much for each letter in a tree of pieces: 400,000 letters at most
+)
+TABLE = {
+    "JSON": Loader(
+        "strict_json", "a.json", lambda path: strict_json.loads(path.read_bytes()), JSON
+    ),
+    "settings": Loader(
+        "config", "my.toml", lambda path: parse(RunSettings, read_toml(path)), worst.SETTINGS
+    ),
+    "settings of a run": Loader("run/find", "config.toml", read_settings, worst.SETTINGS),
+    "card": Loader("box/card", "card.toml", lambda path: read_card(path.parent), worst.TOML),
+    "tokenizer": Loader(
+        "run/load",
+        "tokenizer.json",
+        lambda path: read_task(path, "translate"),
+        {name: worst.part_of_a_task(make) for name, make in (JSON | worst.VOCABULARIES).items()}
+        | JSON,
+        memory=LIBRARY,
+    ),
+    "codec": Loader(
+        "text/document",
+        "codec.json",
+        lambda path: Codec.from_json(path.read_bytes()),
+        JSON | worst.VOCABULARIES,
+        memory=LIBRARY,
+    ),
+    "labels": Loader(
+        "text/document",
+        "labels.json",
+        lambda path: Labels.from_json(path.read_bytes()),
+        JSON | worst.LABELS,
+    ),
+    "weights": Loader(
+        "run/weights run/header",
+        "model.safetensors",
+        weights.read,
+        {name: worst.tensors(make) for name, make in worst.HEADERS.items()} | LINES,
+    ),
+    "metrics": Loader(
+        "run/folder",
+        "metrics.jsonl",
+        lambda path: Run.open(path.parent).recorded("metrics"),
+        JSON | LINES | worst.METRICS,
+        a_run,
+    ),
+    "probes": Loader(
+        "run/folder",
+        "data/probes.jsonl",
+        lambda path: Run.open(path.parent.parent).probes(),
+        JSON | LINES | worst.METRICS,
+        a_run,
+    ),
+    "checkpoint": Loader(
+        "run/checkpoint",
+        MANIFEST,
+        lambda path: Checkpoints(path.parent.parent).load(7),
+        JSON,
+        checkpointed,
+    ),
+    "prepared data": Loader(
+        "data/store data/columns",
+        store.HEADER,
+        lambda path: Store.open(path.parent),
+        JSON | worst.COLUMNS,
+        prepared,
+    ),
+    "archive": Loader("run/archive", "run.zip", load_archive, worst.ARCHIVES),
+    "trace": Loader("traces/file traces/document", "a.npz", Trace.load, worst.TRACES),
+    "lock": Loader("run/lock", LOCK, lambda path: Lock(path.parent).__enter__(), JSON),
+    "lock, looked at": Loader("studio/models", LOCK, lambda path: is_live(path.parent), JSON),
+    "metrics in the studio": Loader(
+        "studio/line", "metrics.jsonl", line.read_lines, JSON | LINES | worst.METRICS
+    ),
+    "first line in the studio": Loader(
+        "studio/line", "metrics.jsonl", line.first_line, JSON | LINES
+    ),
+    "answers of a comparison": Loader(
+        "training/compare", ANSWERS, lambda path: _known(path.parent, "x"), JSON
+    ),
+    "token": Loader("cli/studio", "token", lambda path: _token(None, path), LINES),
+    "lines": texts("a.txt", {}),
+    "TSV": texts("a.tsv", {"rows": worst.repeated("a\tb\n")}, "data/formats/table"),
+    "CSV": texts("a.csv", worst.CSV, "data/formats/table"),
+    "JSON lines": texts("a.jsonl", worst.RECORDS, "data/formats/record"),
+    "CoNLL": texts("a.conll", worst.CONLL),
+    "CoNLL-U": texts("a.conllu", worst.CONLLU),
+    "gettext": texts("a.po", worst.PO),
+    "TMX": texts("a.tmx", worst.XML, "data/formats/markup"),
+    "XLIFF": texts("a.xlf", {name: worst.xliff(make) for name, make in worst.XML.items()}),
+    "subtitles": texts("a.srt", worst.SRT),
+    "paired subtitles": pairs("a.en.srt", "a.de.srt", worst.SRT, "data/formats/subtitle"),
+    "parallel text": pairs("a.en", "a.de", LINES, "data/formats/plain"),
+    "gzip": Loader("data/compressed", "a.txt", examples(), worst.bombs(gzip.compress)),
+    "xz": Loader("data/compressed", "a.txt", examples(), worst.bombs(lzma.compress)),
+    "zstd": Loader("data/compressed", "a.txt", examples(), worst.bombs(worst.zstd)),
+    "Arrow stream": Loader(
+        "data/formats/columnar data/formats/arrow",
+        "a.arrow",
+        examples(),
+        worst.columns(lambda kind: worst.arrow(kind, stream=True)),
+    ),
+    "Arrow file": Loader(
+        "data/formats/columnar data/formats/arrow",
+        "a.arrow",
+        examples(),
+        worst.columns(lambda kind: worst.arrow(kind, stream=False)),
+    ),
+    "packed Arrow stream": Loader(
+        "data/formats/columnar data/formats/arrow",
+        "a.arrow",
+        examples(),
+        worst.columns(lambda kind: worst.arrow(kind, stream=True, compression="zstd"))
+        | {"a bomb": worst.bomb(stream=True)},
+    ),
+    "packed Arrow file": Loader(
+        "data/formats/columnar data/formats/arrow",
+        "a.arrow",
+        examples(),
+        worst.columns(lambda kind: worst.arrow(kind, stream=False, compression="zstd"))
+        | {"a bomb": worst.bomb(stream=False)},
+    ),
+    "Parquet": Loader(
+        "data/formats/columnar data/formats/arrow",
+        "a.parquet",
+        examples(),
+        worst.columns(worst.parquet),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_time_and_memory_grow_with_the_file_and_no_faster(name, tmp_path):
+    loader, wrong = TABLE[name], {}
+    for number, (what, make) in enumerate(loader.worst.items()):
+        places = []
+        for size in (SMALL, LARGE):
+            folder = tmp_path / f"{number}-{size}"
+            folder.mkdir()
+            places.append(loader.prepare(folder) / loader.name)
+            places[-1].write_bytes(make(size))
+        if found := complaint(loader.load, *places, loader.memory):
+            wrong[what] = found
+    assert not wrong, "\n".join(f"{what}: {found}" for what, found in wrong.items())
+
+
+READS = re.compile(
+    r"\.open\(\s*\"r|\bopen\(|\.read_text\(|\.read_bytes\(|json\.loads|strict_json\.loads|\bloads\(|tomllib|zipfile"
+    r"|\blzma\b|\bgzip\b|expat|memmap|csv\.reader|read_bounded\(|system\.opened\(|FileIO\(|os\.open\("
+)
+OURS = {  # why a module that reads is not in the table
+    "presets/__init__": "the presets of the package",
+    "cli/models": "the cards of the package",
+    "show/page": "the page of the package",
+    "studio/page": "the page of the package",
+    "training/machine": "what the system says of the processor",
+    "run/device": "what the system says of the processor and of memory",
+    "run/system": "opens files for others, and reads what the system says of a process",
+    "run/files": "writes",
+    "data/formats/format": "names a compression",
+    "measure/memory": "what the system says of memory",
+    "studio/port": "what the system says of ports",
+    "signals": "the null device",
+    "text/learn": "what the library has just learned",
+    "run/pack": "the files of a run, up to a bound, after the run was opened",
+    "run/origin": "a fingerprint of ours, and the weights of a run through run/weights",
+    "cli/target": "the first 512 bytes",
+    "answer/stream": "answers of ours, line by line, to count them",
+    "studio/demo": "what our own training prints",
+    "studio/body": "a request, up to its bound: tests/studio/test_body.py measures it",
+}
+OTHER_OPENS = re.compile(
+    r"(Run|Store|residual|reading|following|webbrowser|writer)\.open\(|def open\("
+)
+
+
+def test_every_module_that_reads_is_in_the_table():
+    """A new loader fails here until it stands in the table above."""
+    found = set()
+    for path in HOUSE.rglob("*.py"):
+        text = OTHER_OPENS.sub("", path.read_text("utf-8"))
+        if READS.search(text):
+            found.add(str(path.relative_to(HOUSE).with_suffix("")))
+    covered = {module for loader in TABLE.values() for module in loader.modules.split()}
+    assert found - covered - set(OURS) == set()
+    assert {one for one in covered | set(OURS) if not (HOUSE / f"{one}.py").is_file()} == set()
