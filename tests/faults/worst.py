@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -417,7 +418,8 @@ def zipped(
 ) -> Make:
     def make(size: int) -> bytes:
         buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", method) as archive:
+        with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", method) as archive:
+            warnings.simplefilter("ignore", UserWarning)  # one name twice is meant
             for name, content in entries(size):
                 archive.writestr(name, content)
                 if buffer.tell() > size:
