@@ -7,6 +7,7 @@ what the system says, fails the last test.
 
 import gzip
 import lzma
+import os
 import re
 import shutil
 import subprocess
@@ -261,12 +262,42 @@ def complaints(name: str, place: Path) -> list[str]:
     return wrong
 
 
-def test_time_and_memory_grow_with_the_file_and_no_faster(tmp_path):
-    """In a process without the shape checks of the tests, which cost more than what is measured."""
+def measured(place: Path, *names: str) -> str:
+    """What a process finds that has no shape checks: these cost more than what is measured."""
     code = "from tests.faults.test_bounds import main; main()"
-    command = [sys.executable, "-c", code, str(tmp_path)]
+    command = [sys.executable, "-c", code, str(place), *names]
     done = subprocess.run(command, cwd=HOME, check=False, text=True, capture_output=True)
-    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+    return done.stdout + (done.stderr if done.returncode else "")
+
+
+@pytest.mark.slow
+def test_time_and_memory_grow_with_the_file_and_no_faster(tmp_path):
+    assert measured(tmp_path) == ""
+
+
+def test_some_of_them(tmp_path):
+    """The quick ones, of which some once took gigabytes."""
+    some = ("JSON", "weights", "archive", "lock", "Arrow stream", "Arrow file", "TSV", "TMX")
+    assert measured(tmp_path, *some) == ""
+
+
+def test_a_loader_that_is_too_slow_or_too_large_is_found(tmp_path):
+    """The measure itself: squares of time and of memory, a fault and a death are told."""
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.write_bytes(bytes(1000))
+    large.write_bytes(bytes(4000))
+
+    def slow(path):
+        return sum(1 for _ in range(path.stat().st_size ** 2))
+
+    def large_one(path):
+        return len(bytes(7 * path.stat().st_size ** 2).replace(b"\0", b"1"))
+
+    assert "took" in complaint(slow, small, large)
+    assert "bytes of memory" in complaint(large_one, small, large)
+    assert "ZeroDivisionError" in complaint(lambda _: 1 / 0, small, large)
+    assert "ended with -9" in complaint(lambda _: os.kill(os.getpid(), 9), small, large)
+    assert complaint(Path.read_bytes, small, large) == ""
 
 
 def main() -> None:

@@ -86,7 +86,7 @@ class TestWeights:
     def test_weights_swapped_after_the_check_are_checked_again(self, run, monkeypatch):
         found = weights.read(run / "model.safetensors")
         found["reader.readout.bias"] = torch.zeros(1)
-        monkeypatch.setattr(weights, "read", lambda _path: found)
+        monkeypatch.setattr(weights, "read", lambda _path, **_: found)
         assert "'reader.readout.bias' is float32 [1]" in refused(run).what
 
 

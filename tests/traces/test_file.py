@@ -278,6 +278,13 @@ def test_the_header_of_an_array_is_not_evaluated(head, tmp_path):
     refused(described(head), tmp_path, "is not one that traces have")
 
 
+def test_a_trace_of_one_word_again_and_again_is_read_after_it_was_saved(tmp_path):
+    """It would shrink to less than a thousandth, as only traps do: so it is not compressed."""
+    document, arrays = parts()
+    content = file.packed(changed(document, ["question"], "na " * 200_000), arrays)
+    assert load(content, tmp_path).question == "na " * 200_000
+
+
 def test_a_header_that_unpacks_to_far_more_than_it_is(tmp_path):
     """61 kB took 1.8 GB."""
     buffer = io.BytesIO()
@@ -287,4 +294,4 @@ def test_a_header_that_unpacks_to_far_more_than_it_is(tmp_path):
         archive.open("header.npy", "w") as stream,
     ):
         np.lib.format.write_array(stream, text)
-    refused(buffer.getvalue(), tmp_path, "the header of this trace has 6,000,1")
+    refused(buffer.getvalue(), tmp_path, "this trace unpacks to far more than it is")
