@@ -40,6 +40,7 @@ from regard.studio import line
 from regard.studio.models import is_live
 from regard.text.codec import Codec
 from regard.text.labels import Labels
+from regard.traces import survey
 from regard.traces.trace import Trace
 from regard.training.compare import ANSWERS, _known
 from tests.faults import worst
@@ -98,6 +99,12 @@ def prepared(folder: Path) -> Path:
 
 def load_archive(path: Path) -> object:
     return archive.unpack(path, path.with_name("new"))
+
+
+def load_links(path: Path) -> object:
+    pairs = path.with_name("pairs.tsv")
+    pairs.write_text("a\tb\n" * 3)
+    return survey.read([pairs], path)
 
 
 def texts(name: str, worst_files: dict[str, Make], modules: str = "") -> Loader:
@@ -209,6 +216,9 @@ TABLE = {
     "subtitles": texts("a.srt", worst.SRT),
     "paired subtitles": pairs("a.en.srt", "a.de.srt", worst.SRT, "data/formats/subtitle"),
     "parallel text": pairs("a.en", "a.de", LINES, "data/formats/plain"),
+    "links": Loader(
+        "traces/survey", "a.links", load_links, {**LINES, "links": worst.repeated("0-0 ")}
+    ),
     "gzip": Loader("data/compressed", "a.txt", examples(), worst.bombs(gzip.compress)),
     "xz": Loader("data/compressed", "a.txt", examples(), worst.bombs(lzma.compress)),
     "zstd": Loader("data/compressed", "a.txt", examples(), worst.bombs(worst.zstd)),
@@ -338,7 +348,7 @@ OURS = {  # why a module that reads is not in the table
     "studio/body": "a request, up to its bound: tests/studio/test_body.py measures it",
 }
 OTHER_OPENS = re.compile(
-    r"(Run|Store|residual|reading|following|webbrowser|writer)\.open\(|def open\("
+    r"(Run|Store|self|residual|reading|following|webbrowser|writer)\.open\(|def open\("
 )
 
 

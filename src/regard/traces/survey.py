@@ -17,6 +17,7 @@ import numpy as np
 
 from regard.data.compressed import bare_name
 from regard.data.formats.conll import trees
+from regard.data.lines import read_lines
 from regard.data.readers import understand
 from regard.errors import DataError, UsageError
 from regard.evaluate.alignment import Links, links
@@ -78,7 +79,7 @@ def read(
         raise DataError("there is no sentence here", where, "give a file with a sentence a line")
     if gold is None:
         return found
-    lines = gold.read_text("utf-8").splitlines()
+    lines = [line.text for line in read_lines(gold)]
     if len(lines) < len(found):
         raise DataError(
             f"{len(lines)} lines of links do not suffice for {len(found)} pairs",
