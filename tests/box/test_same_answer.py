@@ -1,7 +1,6 @@
 """The answer in a look is the answer that was given: printed, returned, sent, and drawn are one text."""
 
 import json
-import re
 from functools import cache
 
 import pytest
@@ -42,8 +41,13 @@ def tell(monkeypatch, capsys):
 def drawn(out: str) -> tuple[str, str]:
     """The answer that was printed, and the one whose words stand beside the maps; both without spaces."""
     printed, _, maps = out.partition("\n\n")
-    rows = [line for line in maps.split("\n") if line.strip() and "│" not in line]
-    words = [row.split()[0] for row in rows if not re.match(r"\s+0   ▁▁", row) and ">>" not in row]
+    words = []
+    for block in maps.rstrip().split("\n\n"):
+        lines = block.split(
+            "\n"
+        )  # names of columns, of which the last ends at the cells; rows; a scale
+        names = max(n for n, line in enumerate(lines) if "│" in line or ">>" in line)
+        words += [line.split()[0] for line in lines[names + 1 : -1]]
     return bare(printed), bare("".join(words).replace("</s>", ""))
 
 
