@@ -21,7 +21,7 @@ from regard.training import train
 from tests.run.any_settings import draw
 
 ROUND_TRIPS = 500
-LIVES = 500 if os.environ.get("REGARD_LONG") else 30
+LIVES = 500 if os.environ.get("REGARD_LONG") else 60
 REFUSALS = (UsageError, DataError, MemoryLimitError, DivergedError)
 
 
