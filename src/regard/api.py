@@ -47,7 +47,7 @@ def load(
     """
     path = _path(path, "path")
     if path == Path("box") and not path.exists():
-        path = Path(box.first("translate"))
+        path = Path(box.first())
     return Predictor.load(
         path, device, precision=precision, weights=weights, strict=strict, note=note
     )

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.answer.passage import Passages
-from regard.tasks import Prediction, Translate
+from regard.tasks import Prediction
 from regard.text import Codec, TextSettings
 
 SYMBOLS = (">>fr<<", ">>en<<", "<keep0>", "<keep1>", "<keep2>", "<keep3>")
@@ -14,7 +14,7 @@ LINES = [
     "1234567890 (a) b: c?",
 ]
 CODEC = Codec.train(LINES * 3, TextSettings(kind="bpe", vocabulary=350, symbols=SYMBOLS))
-PASSAGES = Passages(Translate(CODEC, CODEC), most=20)
+PASSAGES = Passages(CODEC, most=20)
 
 
 def echo(reads, numbers):

@@ -14,7 +14,8 @@ from itertools import islice
 from typing import final
 
 from regard.errors import UsageError
-from regard.tasks import Prediction, Translate
+from regard.tasks import Prediction
+from regard.text import Codec
 from regard.text.keep import Hidden, foreign, hide, keeps, languages, tag
 from regard.text.language import NAMES, target_of
 from regard.text.sentences import Span, fitted, sentences, weave
@@ -40,13 +41,13 @@ class Part:
 class Passages:
     """A translator that reads running text, sentence by sentence, of at most so many symbols each."""
 
-    task: Translate
+    codec: Codec  # of the model's questions
     most: int
 
     @property
     def languages(self) -> tuple[str, ...]:
         """What it can be asked to translate into."""
-        return languages(self.task.source.settings.symbols)
+        return languages(self.codec.settings.symbols)
 
     def parts(self, text: str, to: str | None, *, whole: bool = False) -> list[Part]:
         """The sentences of a text; or all of it as one, for whoever wants to look at one picture."""
@@ -112,24 +113,24 @@ class Passages:
         return text
 
     def _part(self, text: str, span: Span, to: str | None) -> Part:
-        own, symbols = text[slice(*span)], self.task.source.settings.symbols
+        own, symbols = text[slice(*span)], self.codec.settings.symbols
         hidden = hide(own, self._foreign(own), symbols)
         read = hidden.text if to is None else f"{tag(to)} {hidden.text}"
         return Part(span, hidden, read if hidden.says_something else "")
 
     def _foreign(self, text: str) -> list[Span]:
-        symbols = self.task.source.settings.symbols
+        symbols = self.codec.settings.symbols
         if not keeps(symbols):
             return []
-        return foreign(text, self.task.source.letters, symbols)
+        return foreign(text, self.codec.letters, symbols)
 
     def _fits(self, text: str) -> bool:
         if len(text) > _WIDEST * self.most:
             return False
-        kept, symbols = self._foreign(text), self.task.source.settings.symbols
+        kept, symbols = self._foreign(text), self.codec.settings.symbols
         if len(kept) > len(keeps(symbols)):
             return False
-        return len(self.task.source.encode(hide(text, kept, symbols).text)) + 2 <= self.most
+        return len(self.codec.encode(hide(text, kept, symbols).text)) + 2 <= self.most
 
 
 def _undivided(spans: Sequence[Span], kept: Sequence[Span]) -> list[Span]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, final, overload
+from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
 import torch
 
 from regard.answer.capacity import Room, fitting
@@ -15,7 +14,6 @@ from regard.answer.doubts import Doubts
 from regard.answer.engine import Engine, Note, Precision
 from regard.answer.forms import Choice, Forms
 from regard.answer.passage import Part, Passages
-from regard.answer.problem import Problem, listed, single, written
 from regard.box.card import Card
 from regard.box.card import read as read_card
 from regard.decode import DecodeSettings
@@ -25,21 +23,21 @@ from regard.run.device import choose_device
 from regard.run.find import folder_of
 from regard.run.folder import Run
 from regard.settings.decode import changed
-from regard.tasks import TASKS, Prediction, Translate
+from regard.tasks import Prediction, Task
+from regard.tasks.problem import listed, single
 from regard.tasks.task import Progress
+from regard.tasks.verbs import Texts, Verbs
 from regard.text.language import chosen
 
 if TYPE_CHECKING:
     from regard.traces.trace import Trace
-
-Texts: TypeAlias = list[str] | tuple[str, ...]  # a plain string is a sequence of strings, too
 
 BATCH_TOKENS = 4096
 EMPTY = Prediction("")
 
 
 @final
-class Predictor:
+class Predictor(Verbs):
     """What `regard.load` gives. One text in gives one answer; a list of texts gives a list of answers.
 
     An answer depends on its text alone, whatever else is in the batch: with `strict`, to the last bit of its
@@ -101,6 +99,21 @@ class Predictor:
         return self.run.task.name
 
     @property
+    def learned(self) -> Task:
+        """The same, with its vocabularies."""
+        return self.run.task
+
+    @property
+    def decode(self) -> DecodeSettings:
+        """How it answers by default."""
+        return self.run.settings.decode
+
+    @property
+    def where(self) -> str:
+        """Its folder."""
+        return str(self.run.folder)
+
+    @property
     def model(self) -> Model:
         """The model itself, to look into, or to change: then it answers as changed."""
         return self.forms.plain
@@ -119,10 +132,10 @@ class Predictor:
     def passages(self) -> Passages | None:
         """How running text is read, by a model that translates sentences."""
         task, settings = self.run.task, self.run.settings
-        if not isinstance(task, Translate):
+        if task.prose is None:
             return None
         learned = settings.batch.max_length * 3 // 4
-        return Passages(task, max(4, min(learned, self.room.read or learned)))
+        return Passages(task.prose, max(4, min(learned, self.room.read or learned)))
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -136,116 +149,6 @@ class Predictor:
 
     def __repr__(self) -> str:
         return f"Predictor({self.task}, {count_parameters(self.model):,} parameters, {self.device})"
-
-    @overload
-    def translate(
-        self,
-        texts: str,
-        *,
-        to: str | None = None,
-        split: bool | None = None,
-        beam: int | None = None,
-        truncate: bool = False,
-    ) -> str: ...
-    @overload
-    def translate(
-        self,
-        texts: Texts,
-        *,
-        to: str | None = None,
-        split: bool | None = None,
-        beam: int | None = None,
-        truncate: bool = False,
-    ) -> list[str]: ...
-    def translate(
-        self,
-        texts: str | Texts,
-        *,
-        to: str | None = None,
-        split: bool | None = None,
-        beam: int | None = None,
-        truncate: bool = False,
-    ) -> str | list[str]:
-        """The target of each source; of a model that knows several languages, `to` says which.
-
-        Such a model reads sentence by sentence, so that a text may be of any length; so does any other when
-        told to `split`.
-        """
-        self.require("translate")
-        split = bool(self.languages) if split is None else split
-        answers = self.predict(texts, to=to, split=split, beam=beam, truncate=truncate)
-        found = [answer.text for answer in answers]
-        doubts = Doubts(None if to is None else chosen(to, self.languages), self.languages)
-        for number, (text, answer) in enumerate(zip(listed(texts), found, strict=True), start=1):
-            doubts.add(number, text, answer)
-        for told in doubts.told():
-            self.engine.note(told)
-        return found[0] if isinstance(texts, str) else found
-
-    @overload
-    def tag(self, texts: str, *, truncate: bool = False) -> list[tuple[str, str]]: ...
-    @overload
-    def tag(self, texts: Texts, *, truncate: bool = False) -> list[list[tuple[str, str]]]: ...
-    def tag(
-        self, texts: str | Texts, *, truncate: bool = False
-    ) -> list[tuple[str, str]] | list[list[tuple[str, str]]]:
-        """The words of each text, each with its tag."""
-        self.require("tag")
-        read = self.fitting(listed(texts), truncate=truncate)
-        found = [
-            list(zip(answer.words, answer.symbols, strict=True)) for answer in self.predict(read)
-        ]
-        return found[0] if isinstance(texts, str) else found
-
-    @overload
-    def classify(self, texts: str, *, truncate: bool = False) -> str: ...
-    @overload
-    def classify(self, texts: Texts, *, truncate: bool = False) -> list[str]: ...
-    def classify(self, texts: str | Texts, *, truncate: bool = False) -> str | list[str]:
-        """The label of each text."""
-        self.require("classify")
-        found = [answer.text for answer in self.predict(texts, truncate=truncate)]
-        return found[0] if isinstance(texts, str) else found
-
-    def point(
-        self,
-        problems: str | Texts | Problem | Sequence[Problem] | np.ndarray | torch.Tensor,
-        *,
-        beam: int | None = None,
-    ) -> list[int] | list[list[int]]:
-        """The positions each problem points at, counted from 0.
-
-        A problem is a list of numbers, `[0.3, 0.1]`, or of points, `[(0, 1), (2, 3)]`; or the same as text,
-        `0.3 0.1` and `0,1 2,3`; or an array, (items, features) or (problems, items, features).
-        """
-        self.require("point")
-        texts = written(problems, self.run.task.features)
-        found = [
-            [int(name) for name in answer.symbols] for answer in self.predict(texts, beam=beam)
-        ]
-        return found[0] if isinstance(texts, str) else found
-
-    @overload
-    def complete(
-        self, texts: str, *, max_length: int | None = None, sample: bool = False, seed: int = 1
-    ) -> str: ...
-    @overload
-    def complete(
-        self, texts: Texts, *, max_length: int | None = None, sample: bool = False, seed: int = 1
-    ) -> list[str]: ...
-    def complete(
-        self,
-        texts: str | Texts,
-        *,
-        max_length: int | None = None,
-        sample: bool = False,
-        seed: int = 1,
-    ) -> str | list[str]:
-        """Each text, and what the model says comes next: the likeliest, or drawn by chance (`sample`)."""
-        self.require("language")
-        decode = changed(self.run.settings.decode, {"sample": sample, "seed": seed})
-        found = [a.text for a in self.predict(texts, max_length=max_length, decode=decode)]
-        return found[0] if isinstance(texts, str) else found
 
     def predict(
         self,
@@ -275,10 +178,7 @@ class Predictor:
         if to is None and not split:
             read = self.fitting(asked, truncate=truncate)
             return self._answers(read, settings, numbers, advance)
-        self.require("translate")
-        passages = self.passages
-        assert passages is not None
-        return passages.answer(
+        return self._sentences().answer(
             asked, numbers, to, lambda some, own: self._answers(some, settings, own, advance)
         )
 
@@ -324,17 +224,27 @@ class Predictor:
         """A text as one thing to read, for a model that knows several languages; others read it as it is."""
         single(text)
         if to is not None:
-            self.require("translate")
+            self._sentences()
         return None if self.passages is None else self.passages.whole(text, to)
 
-    def require(self, task: str) -> None:
-        """Refuse to do what the model was not trained for."""
-        if task != self.task:
-            raise UsageError(
-                f"this model was trained to {self.run.task.verb}, not to {TASKS[task].verb}",
-                where=str(self.run.folder),
-                remedy=f"use .{self.run.task.method}(...)",
-            )
+    def _sentences(self) -> Passages:
+        """How running text is read; an error where the model reads none."""
+        if self.passages is not None:
+            return self.passages
+        raise UsageError(
+            f"this model was trained to {self.learned.verb}: it reads a text as a whole, and answers "
+            "in no language of choice",
+            where=self.where,
+            remedy="leave out `to` and `split`",
+        )
+
+    def doubt(self, texts: Sequence[str], answers: Sequence[str], to: str | None) -> None:
+        """Note where a text was in no language that the model knows, or came back as it was."""
+        doubts = Doubts(None if to is None else chosen(to, self.languages), self.languages)
+        for number, (text, answer) in enumerate(zip(texts, answers, strict=True), start=1):
+            doubts.add(number, text, answer)
+        for told in doubts.told():
+            self.engine.note(told)
 
     def fitting(self, texts: Sequence[str], *, truncate: bool = False) -> list[str]:
         """The texts, when the model can read all of each; longer ones are refused, or cut and noted (D6)."""

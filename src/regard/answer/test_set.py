@@ -11,29 +11,19 @@ from typing import final
 
 import torch
 
-from regard.data.example import Example, Line
+from regard.data.example import Example
 from regard.data.readers import splits, understand
 from regard.errors import DataError
-from regard.evaluate import (
-    Comparison,
-    Metric,
-    accuracy,
-    bleu,
-    chrf,
-    coverage,
-    exact_match,
-    paired,
-    repetition,
-    token_accuracy,
-)
-from regard.evaluate.comparison import paired_counts
+from regard.evaluate import Comparison, Metric, judge_texts
 from regard.models import Model
 from regard.run.corpus import Corpus
 from regard.run.settings import RunSettings
-from regard.tasks import Classify, Language, Tag, Task, Translate
+from regard.tasks import Task
 from regard.tasks.groups import groups
 from regard.tasks.names import example_of
 from regard.tasks.task import device_of
+
+__all__ = ["Exam", "compare", "judge", "judge_texts", "perplexity"]
 
 TOKENS = 4096  # in a batch, to work out a loss
 
@@ -96,29 +86,8 @@ def judge(
     lowercase: bool = False,
     tokenize: str = "13a",
 ) -> list[Metric]:
-    """What answers are worth, the metric that decides first; of translations, their typical faults, too."""
-    if not isinstance(task, Translate):
-        return task.judge(predicted, answers)
-    return [
-        *judge_texts(predicted, [answers], lowercase=lowercase, tokenize=tokenize),
-        repetition(predicted),
-        coverage(predicted, answers),
-    ]
-
-
-def judge_texts(
-    predicted: Sequence[str],
-    references: Sequence[Sequence[str]],
-    *,
-    lowercase: bool = False,
-    tokenize: str = "13a",
-) -> list[Metric]:
-    """Texts against one or several lists of right ones; exactly right is only against one list."""
-    found = [
-        bleu(predicted, references, lowercase=lowercase, tokenize=tokenize),
-        chrf(predicted, references, lowercase=lowercase),
-    ]
-    return [*found, exact_match(predicted, references[0])] if len(references) == 1 else found
+    """What answers are worth, the metric that decides first."""
+    return task.report(predicted, answers, lowercase=lowercase, tokenize=tokenize)
 
 
 def compare(
@@ -131,25 +100,11 @@ def compare(
     tokenize: str = "13a",
 ) -> list[Comparison]:
     """Whether the second run's answers are better than the first's, or only luckier."""
-    if isinstance(task, Translate):
-        return [
-            paired(first, second, answers, lowercase=lowercase, tokenize=tokenize),
-            paired(first, second, answers, metric="chrf", lowercase=lowercase),
-        ]
-    if isinstance(task, Tag):
-        truth, *guesses = ([text.split() for text in texts] for texts in (answers, first, second))
-        before, after = (token_accuracy(guess, truth) for guess in guesses)
-        right = [[_equal(*pair) for pair in zip(guess, truth, strict=True)] for guess in guesses]
-    else:
-        both = (first, second)
-        measure = accuracy if isinstance(task, Classify) else exact_match
-        before, after = (measure(guess, answers) for guess in both)
-        right = [[int(a == b) for a, b in zip(guess, answers, strict=True)] for guess in both]
-    return [paired_counts(before, after, *right)]
+    return task.compare(first, second, answers, lowercase=lowercase, tokenize=tokenize)
 
 
 @torch.inference_mode()
-def perplexity(task: Language, model: Model, lines: Sequence[Line]) -> Metric:
+def perplexity(task: Task, model: Model, lines: Sequence[Example]) -> Metric:
     """Among how many pieces the model hesitates: exp of a piece's mean loss. Other pieces, other numbers."""
     rows = task.rows(lines)
     total, count = 0.0, 0
@@ -157,10 +112,6 @@ def perplexity(task: Language, model: Model, lines: Sequence[Line]) -> Metric:
         batch = task.collate([rows[member] for member in group.members], 1, group.length)
         total += float(task.loss(model.eval(), batch.to(device_of(model))))
         count += batch.count
-    signature = f"unit:piece|pieces:{count}|vocabulary:{task.codec.size}|n:{len(rows)}"
+    signature = f"unit:piece|pieces:{count}|vocabulary:{task.sizes.target}|n:{len(rows)}"
     value = math.exp(min(total / count, 700.0))
     return Metric("perplexity", value, signature, higher_is_better=False)
-
-
-def _equal(guess: Sequence[str], truth: Sequence[str]) -> int:
-    return sum(one == other for one, other in zip(guess, truth, strict=True))

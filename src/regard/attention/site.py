@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, final
 
-Role = Literal["self", "cross", "pool", "point", "choice"]
+Role = Literal["self", "cross", "pool", "pointer", "choice"]
 
 INPUTS = "inputs"  # what a decoder reads: the begin symbol, then what it has said
 TARGET = "target"  # what each step says
@@ -19,8 +19,8 @@ SOURCES = "sources"  # the sources themselves, where an attention weighs them
 class Site:
     """The part an attention plays, and the axes that its queries and keys lie on.
 
-    self    a sequence reads itself                cross   a decoder reads a source
-    pool    one query reads a whole source         point   the weights themselves are the answer
+    self    a sequence reads itself                cross    a decoder reads a source
+    pool    one query reads a whole source         pointer  the weights themselves are the answer
     choice  each query weighs whole sources
 
     An axis is the name of a source, or one of the constants of this file. Keys of several sources that share

@@ -34,10 +34,10 @@ def card(name: str) -> Card:
     return found
 
 
-def first(task: str) -> str:
-    """The model to take for a task when none is named."""
+def first(task: str | None = None) -> str:
+    """The model to take when none is named: of a task, or of all."""
     for name in names():
-        if card(name).task == task:
+        if task is None or card(name).task == task:
             return name
     raise UsageError(
         f"the box has no model for the task '{task}'" if task else "which model?",

@@ -14,7 +14,7 @@ from regard.evaluate.edit import character_error, edit_distance, phoneme_error, 
 from regard.evaluate.fault import coverage, repetition
 from regard.evaluate.metric import Metric
 from regard.evaluate.span import span_f1, spans
-from regard.evaluate.translation import bleu, chrf
+from regard.evaluate.translation import bleu, chrf, judge_texts
 
 __all__ = [
     "ClassScore",
@@ -30,6 +30,7 @@ __all__ = [
     "coverage",
     "edit_distance",
     "exact_match",
+    "judge_texts",
     "links",
     "macro_f1",
     "paired",

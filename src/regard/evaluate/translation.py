@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from regard.errors import UsageError, nearest
+from regard.evaluate.classification import exact_match
 from regard.evaluate.interval import RESAMPLES
 from regard.evaluate.metric import Metric, require_parallel
 
@@ -108,3 +109,18 @@ def _measure(
     score = measure.corpus_score(list(hypotheses), lists, n_bootstrap=resamples)
     ends = around(score._mean, score._ci) if interval else None
     return Metric(name, float(score.score), str(measure.get_signature()), ends)
+
+
+def judge_texts(
+    predicted: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    lowercase: bool = False,
+    tokenize: str = "13a",
+) -> list[Metric]:
+    """Texts against one or several lists of right ones; exactly right is only against one list."""
+    found = [
+        bleu(predicted, references, lowercase=lowercase, tokenize=tokenize),
+        chrf(predicted, references, lowercase=lowercase),
+    ]
+    return [*found, exact_match(predicted, references[0])] if len(references) == 1 else found

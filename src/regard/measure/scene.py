@@ -22,7 +22,7 @@ from regard.models import (
     TransformerSettings,
     build,
 )
-from regard.tasks import Batch, Translate
+from regard.tasks import TASKS, Batch, Task
 from regard.tasks.batch import joined
 from regard.text import Codec, TextSettings
 from regard.training.feed import plan_for
@@ -113,10 +113,10 @@ class Scene:
         return build(ModelSettings(encoder=encoder, reader=reader), sizes_of).to(self.device)
 
     @cached_property
-    def task(self) -> Translate:
+    def task(self) -> Task:
         """Its vocabulary is not used: the texts below are numbers from the start."""
         words = Codec.train(["a"], TextSettings(kind="word"))
-        return Translate(words, words)
+        return next(iter(TASKS.values())).from_dict({"shared": words.to_json()})
 
     def batches(self, count: int, *, packed: bool = False) -> list[Batch]:
         """Sentences of lengths as languages have them, put together as training puts them together."""

@@ -192,7 +192,7 @@ def _reader(
         case ClassifySettings():
             return Classifier(_pool(reader, width), width, sizes.labels, reader.dropout)
         case PointSettings():
-            attention = _one_head(reader, Site("point", TARGET, PLACES), reader.width, width)
+            attention = _one_head(reader, Site("pointer", TARGET, PLACES), reader.width, width)
             return Pointer(make_cell(reader.cell, width, reader.width), attention, width)
         case RnnReaderSettings():
             return _rnn_decoder(reader, sizes, width if encoder else None, shared)

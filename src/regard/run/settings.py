@@ -20,6 +20,7 @@ from regard.presets import DEFAULT_OF
 from regard.settings.decode import DecodeSettings
 from regard.settings.model import ModelSettings, StackSettings
 from regard.settings.objective import ObjectiveSettings
+from regard.tasks.names import PACKS
 from regard.text import TextSettings
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -150,8 +151,9 @@ class RunSettings(Settings):
         """Packed rows need parts that ask no more than where a sequence begins."""
         if self.batch.packed and not self.can_pack:
             raise ValueError(
-                "batch.packed needs task = 'translate' and Transformers on both sides, with positions "
-                "at the input or rotary, and any score but location; leave batch.packed = false"
+                f"batch.packed needs task = {' or '.join(map(repr, PACKS))} and Transformers on both sides, "
+                "with positions at the input or rotary, and any score but location; leave "
+                "batch.packed = false"
             )
         return self
 
@@ -159,7 +161,7 @@ class RunSettings(Settings):
     def can_pack(self) -> bool:
         """Whether rows may lie end to end, which is how a GPU learns fastest."""
         parts = self.model.encoder, self.model.reader
-        return self.task == "translate" and all(map(_is_packable, parts))
+        return self.task in PACKS and all(map(_is_packable, parts))
 
     def fast(self) -> RunSettings:
         """As a GPU learns fastest, in all that nobody decided: bfloat16, and packed, compiled steps."""

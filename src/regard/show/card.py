@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.box.card import Card, Score
+from regard.tasks.names import COMMANDS
 
 MIB = 1 << 20
 
@@ -76,9 +77,7 @@ def _lines(card: Card, size: int) -> Iterator[str]:
 
 
 def _usage(card: Card) -> Iterator[str]:
-    verb = {"translate": "translate", "tag": "tag", "classify": "classify"}.get(
-        card.task, "predict"
-    )
+    verb = COMMANDS.get(card.task, "predict")
     target = f" --to {card.directions[0].partition('-')[2]}" if card.directions else ""
     yield f'regard {verb} "{card.example}"{target}'
     yield f'regard look {card.name} "{card.example}"{target}'

@@ -208,7 +208,7 @@ class _Given:
             for site in self._sites(given, kind, (queries, keys), axes)
         )
         answer = Prediction(_text(axes.get("target")))
-        return Trace("language", "", _text(axes.get("source")), answer, (), axes, sites)
+        return Trace("", "", _text(axes.get("source")), answer, (), axes, sites)
 
     def _axis(self, tokens: Sequence[str], second: int | None = None) -> Axis:
         names = [str(token).replace("Ġ", "▁") if self.prettify else str(token) for token in tokens]

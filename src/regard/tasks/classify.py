@@ -14,12 +14,21 @@ from torch import Tensor
 from regard.attention.site import LABEL
 from regard.data.example import Example, Labelled
 from regard.decode import DecodeSettings
-from regard.evaluate import Metric, accuracy, macro_f1
+from regard.evaluate import Comparison, Metric, accuracy, macro_f1
 from regard.models import SOURCE, Model
 from regard.tasks.axis import Axis, Tokens, typed
 from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
 from regard.tasks.labelling import Labelling, known
-from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, label_id, only
+from regard.tasks.task import (
+    Examples,
+    Forced,
+    Prediction,
+    Progress,
+    Row,
+    compared,
+    label_id,
+    only,
+)
 from regard.text import BEGIN, PAD, Codec, Labels, TextSettings
 
 
@@ -118,3 +127,15 @@ class Classify(Labelling):
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """Accuracy, and F1 averaged over the labels."""
         return [accuracy(predicted, answers), macro_f1(predicted, answers)]
+
+    def compare(
+        self,
+        first: Sequence[str],
+        second: Sequence[str],
+        answers: Sequence[str],
+        *,
+        lowercase: bool = False,  # noqa: ARG002
+        tokenize: str = "13a",  # noqa: ARG002
+    ) -> list[Comparison]:
+        """By accuracy."""
+        return [compared(accuracy, first, second, answers)]

@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.models import Model, Sizes
 from regard.tasks.batch import padded
 from regard.tasks.groups import groups
-from regard.tasks.task import Progress, Task, device_of
+from regard.tasks.task import Progress, Row, Task, device_of
 from regard.text import PAD, Codec, Labels
 
 
@@ -38,6 +38,10 @@ class Labelling(Task, ABC):
     def symbol(self, number: int) -> str:
         """A label."""
         return self.labels.decode(number)
+
+    def pieces_of(self, row: Row) -> dict[str, tuple[str, ...]]:
+        """The text; labels are whole."""
+        return {"source": self.source.pieces(row["source"])}
 
     @property
     def sizes(self) -> Sizes:

@@ -32,6 +32,7 @@ class Language(Task):
     method = "complete"
     reads_nothing = True
     sides = "target"
+    decided_by = "perplexity"  # which no answer shows
 
     @classmethod
     def learn(
@@ -130,6 +131,10 @@ class Language(Task):
     def named(self) -> Mapping[str, int]:
         """The pieces of the vocabulary."""
         return names_of(self.codec)
+
+    def pieces_of(self, row: Row) -> dict[str, tuple[str, ...]]:
+        """The line."""
+        return {"target": self.codec.pieces(row["target"])}
 
     def given(self, prefix: Sequence[int | str], places: int) -> list[int]:  # noqa: ARG002
         """Pieces of the vocabulary."""

@@ -12,6 +12,14 @@ LEARNS_FROM: dict[str, Kind] = {
     "point": Pointed,
     "language": Line,
 }
+PACKS = {"translate"}  # tasks whose rows may lie end to end in one batch
+COMMANDS = {  # the command that asks a model of this task; any other is asked by `regard predict`
+    "translate": "translate",
+    "tag": "tag",
+    "classify": "classify",
+    "point": "point",
+    "language": "continue",
+}
 
 
 def task_for(kind: Kind) -> str:

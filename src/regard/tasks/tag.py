@@ -14,7 +14,8 @@ from torch import Tensor
 from regard.attention.site import TARGET
 from regard.data.example import Example, Tagged
 from regard.decode import DecodeSettings
-from regard.evaluate import Metric, exact_match, span_f1, token_accuracy
+from regard.evaluate import Comparison, Metric, exact_match, span_f1, token_accuracy
+from regard.evaluate.comparison import paired_counts
 from regard.models import SOURCE, Model
 from regard.tasks.axis import Axis, Tokens
 from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
@@ -137,3 +138,21 @@ class Tag(Labelling):
         if any(name.startswith("B-") for name in self.labels.names):
             metrics.insert(0, span_f1(guesses, truths))
         return metrics
+
+    def compare(
+        self,
+        first: Sequence[str],
+        second: Sequence[str],
+        answers: Sequence[str],
+        *,
+        lowercase: bool = False,  # noqa: ARG002
+        tokenize: str = "13a",  # noqa: ARG002
+    ) -> list[Comparison]:
+        """Word by word."""
+        truth, *both = ([text.split() for text in texts] for texts in (answers, first, second))
+        before, after = (token_accuracy(guess, truth) for guess in both)
+        right = [
+            [sum(map(str.__eq__, *pair)) for pair in zip(guess, truth, strict=True)]
+            for guess in both
+        ]
+        return [paired_counts(before, after, *right)]

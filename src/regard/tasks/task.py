@@ -18,13 +18,15 @@ from regard.data.columns import ColumnKind, Frames, Ids, Ragged
 from regard.data.example import Example
 from regard.decode import DecodeSettings
 from regard.errors import DataError, UsageError
-from regard.evaluate import Metric
+from regard.evaluate import Comparison, Metric, exact_match
+from regard.evaluate.comparison import paired_counts
 from regard.layers.stack import is_sharded
 from regard.models import SOURCE, Model, Sizes, TokenDecoder
 from regard.tasks.axis import Axis
 from regard.tasks.batch import IGNORE, Batch
 from regard.tasks.loss import disagreement, summed_loss, summed_loss_of
-from regard.text import END, Labels, TextSettings
+from regard.tasks.names import PACKS
+from regard.text import END, Codec, Labels, TextSettings
 
 if TYPE_CHECKING:
     from regard.tasks.objective import Term
@@ -93,12 +95,19 @@ class Task(ABC):
     sides: ClassVar[Literal["both", "source", "target"]] = "both"  # which have lengths of their own
     sources: ClassVar[tuple[str, ...]] = (SOURCE,)  # what it reads, by name
     features: int = 0
-    packs: ClassVar[bool] = False  # whether rows may lie end to end
     verb: ClassVar[str]  # what a model of it was trained to do
     method: ClassVar[str]  # how that is called in Python
     searches: ClassVar[bool] = True  # whether an answer is searched for symbol by symbol
     reads_nothing: ClassVar[bool] = False  # whether an empty text is a question, too
     end: ClassVar[int] = END  # the symbol that ends an answer
+    decided_by: ClassVar[Literal["answers", "perplexity"]] = (
+        "answers"  # which model is the better one
+    )
+
+    @property
+    def packs(self) -> bool:
+        """Whether rows may lie end to end."""
+        return self.name in PACKS
 
     @classmethod
     @abstractmethod
@@ -228,6 +237,15 @@ class Task(ABC):
         """Every symbol by its name; none where symbols have no names of their own."""
         return {}
 
+    @property
+    def prose(self) -> Codec | None:
+        """The vocabulary of questions that are running text, and may be read sentence by sentence."""
+        return None
+
+    def pieces_of(self, row: Row) -> dict[str, tuple[str, ...]]:  # noqa: ARG002
+        """How each side of a row that is text was cut into pieces."""
+        return {}
+
     def given(self, prefix: Sequence[int | str], places: int) -> list[int]:  # noqa: ARG002
         """The first symbols of an answer as ids, checked; each is an id, the name of a symbol, or a word."""
         if prefix:
@@ -253,6 +271,42 @@ class Task(ABC):
     @abstractmethod
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """How good predictions are; the first metric is the one that decides."""
+
+    def report(
+        self,
+        predicted: Sequence[str],
+        answers: Sequence[str],
+        *,
+        lowercase: bool = False,  # noqa: ARG002
+        tokenize: str = "13a",  # noqa: ARG002
+    ) -> list[Metric]:
+        """All that a test says about answers; some tasks name typical faults beside their metrics."""
+        return self.judge(predicted, answers)
+
+    def compare(
+        self,
+        first: Sequence[str],
+        second: Sequence[str],
+        answers: Sequence[str],
+        *,
+        lowercase: bool = False,  # noqa: ARG002
+        tokenize: str = "13a",  # noqa: ARG002
+    ) -> list[Comparison]:
+        """Whether the second model's answers are better than the first's, or only luckier."""
+        return [compared(exact_match, first, second, answers)]
+
+
+def compared(
+    measure: Callable[[Sequence[str], Sequence[str]], Metric],
+    first: Sequence[str],
+    second: Sequence[str],
+    answers: Sequence[str],
+) -> Comparison:
+    """Two models by how many of their answers are right."""
+    both = (first, second)
+    right = [[int(a == b) for a, b in zip(guess, answers, strict=True)] for guess in both]
+    before, after = (measure(guess, answers) for guess in both)
+    return paired_counts(before, after, *right)
 
 
 def only(examples: Iterator[Example], kind: type) -> Iterator[Any]:

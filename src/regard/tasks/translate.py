@@ -14,7 +14,17 @@ from regard.attention.site import INPUTS, TARGET
 from regard.data.columns import Ragged
 from regard.data.example import Example, Pair
 from regard.decode import DecodeSettings
-from regard.evaluate import Metric, bleu, chrf, exact_match
+from regard.evaluate import (
+    Comparison,
+    Metric,
+    bleu,
+    chrf,
+    coverage,
+    exact_match,
+    judge_texts,
+    paired,
+    repetition,
+)
 from regard.models import SOURCE, Model, Sizes
 from regard.tasks.axis import Axis, axis_of, typed
 from regard.tasks.batch import IGNORE, Batch, filled, lengths_of, padded, shifted
@@ -31,7 +41,6 @@ class Translate(Task):
     source: Codec
     target: Codec
     name = "translate"
-    packs = True
     verb = "translate"
     method = "translate"
 
@@ -169,6 +178,18 @@ class Translate(Task):
         """The pieces of the target's vocabulary."""
         return names_of(self.target)
 
+    @property
+    def prose(self) -> Codec:
+        """The source's vocabulary."""
+        return self.source
+
+    def pieces_of(self, row: Row) -> dict[str, tuple[str, ...]]:
+        """Both sides."""
+        return {
+            "source": self.source.pieces(row["source"]),
+            "target": self.target.pieces(row["target"]),
+        }
+
     def given(self, prefix: Sequence[int | str], places: int) -> list[int]:  # noqa: ARG002
         """Pieces of the target's vocabulary."""
         return given_of(self.target, prefix)
@@ -190,6 +211,33 @@ class Translate(Task):
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """BLEU and chrF with their signatures, and how often the answer is right to the letter."""
         return [bleu(predicted, answers), chrf(predicted, answers), exact_match(predicted, answers)]
+
+    def report(
+        self,
+        predicted: Sequence[str],
+        answers: Sequence[str],
+        *,
+        lowercase: bool = False,
+        tokenize: str = "13a",
+    ) -> list[Metric]:
+        """The same, and two typical faults of translations: repeating, and leaving out."""
+        found = judge_texts(predicted, [answers], lowercase=lowercase, tokenize=tokenize)
+        return [*found, repetition(predicted), coverage(predicted, answers)]
+
+    def compare(
+        self,
+        first: Sequence[str],
+        second: Sequence[str],
+        answers: Sequence[str],
+        *,
+        lowercase: bool = False,
+        tokenize: str = "13a",
+    ) -> list[Comparison]:
+        """By BLEU and by chrF."""
+        return [
+            paired(first, second, answers, lowercase=lowercase, tokenize=tokenize),
+            paired(first, second, answers, metric="chrf", lowercase=lowercase),
+        ]
 
 
 def _ended(texts: Sequence[list[int]]) -> Ragged:

@@ -141,6 +141,10 @@ class Codec:
             return SPECIALS[id]
         return piece_label(self._raw[id])
 
+    def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
+        """Several of them."""
+        return tuple(self.piece(int(id)) for id in ids)
+
     def __repr__(self) -> str:
         return f"Codec({self.settings.kind}, {self.size:,} pieces)"
 

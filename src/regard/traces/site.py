@@ -158,15 +158,9 @@ def observe(seen: Seen, path: str, axes: Mapping[str, Axis]) -> TracedSite:
 
 def kind_of_site(site: Site) -> Kind:
     """The kind of attention, in one word, for views and files."""
-    match site.role:
-        case "self":
-            return "decoder-self" if site.queries == INPUTS else "encoder-self"
-        case "point":
-            return "pointer"
-        case "choice":
-            return "choice"
-        case role:
-            return role
+    if site.role == "self":
+        return "decoder-self" if site.queries == INPUTS else "encoder-self"
+    return site.role
 
 
 def _bias(calls: list[Aligned], queries: int, keys: int) -> np.ndarray | None:

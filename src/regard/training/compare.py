@@ -15,8 +15,6 @@ from typing import Any, final
 
 from regard.answer.predictor import Predictor
 from regard.answer.test_set import Exam, perplexity
-from regard.answer.test_set import compare as paired
-from regard.data.example import Line
 from regard.errors import DivergedError, MemoryLimitError, RegardError, UsageError
 from regard.models import count_parameters
 from regard.run import files
@@ -27,7 +25,7 @@ from regard.run.settings import RunSettings
 from regard.run.variants import Variant
 from regard.signals import Stopped
 from regard.strict_json import loads
-from regard.tasks import Language, Task
+from regard.tasks import Task
 from regard.training import train
 from regard.training.events import Listener
 from regard.training.table import Row, Table, best_of
@@ -106,9 +104,8 @@ def _asked(folder: Path, exam: Exam, device: str, listener: Listener) -> Judged:
     found = predictor.predict(exam.questions(task), truncate=True)
     answers = [one.text for one in found]
     metrics = task.judge(answers, exam.answers(task))
-    if isinstance(task, Language):
-        lines = [example for example in exam.examples if isinstance(example, Line)]
-        metrics.insert(0, perplexity(task, predictor.model, lines))
+    if task.decided_by == "perplexity":
+        metrics.insert(0, perplexity(task, predictor.model, exam.examples))
     entries = run.recorded("metrics")
     best = [entry for entry in entries if entry["kind"] == "valid" and entry["is_best"]][-1]
     row = Row(
@@ -161,9 +158,8 @@ def _table(found: Sequence[Judged], task: Task, exam: Exam) -> Table:
     winner = next(judged for judged in found if judged.row.name == best)
     chances: dict[str, float] = {}
     for judged in found:
-        # A language model is ranked by its perplexity, which no answer shows.
-        if judged.answers and judged is not winner and not isinstance(task, Language):
-            luck, *_ = paired(task, judged.answers, winner.answers, exam.answers(task))
+        if judged.answers and judged is not winner and task.decided_by == "answers":
+            luck, *_ = task.compare(judged.answers, winner.answers, exam.answers(task))
             chances[judged.row.name] = luck.p_value
     return Table(exam.name, len(exam.examples), best, rows, chances)
 

@@ -12,8 +12,7 @@ import numpy as np
 from regard.run.corpus import Corpus, refuse_empty
 from regard.run.folder import CHUNK, Report
 from regard.run.settings import RunSettings
-from regard.tasks import TASKS, Classify, Language, Tag, Task, Translate
-from regard.text import Codec
+from regard.tasks import TASKS, Task
 from regard.training.feed import plan_for
 
 SHOWN = 3
@@ -59,7 +58,7 @@ def preview(settings: RunSettings, report: Report | None = None) -> Preview:
     sides = ("source", "target") if task.sides == "both" else (task.sides,)
     return Preview(
         vocabulary=_vocabulary(task),
-        cut=tuple(_pieces(task, row) for row in first),
+        cut=tuple(task.pieces_of(row) for row in first),
         lengths={side: _percentiles(lengths[side]) for side in sides},
         examples=plan.count,
         skipped=plan.skipped,
@@ -95,20 +94,3 @@ def _vocabulary(task: Task) -> dict[str, int]:
         return {"shared": sizes.source}
     named = {"source": sizes.source, "target": sizes.target, "labels": sizes.labels}
     return {name: size for name, size in named.items() if size}
-
-
-def _pieces(task: Task, row: Any) -> dict[str, tuple[str, ...]]:
-    """The pieces of each side that is text."""
-
-    def named(side: str, codec: Codec) -> tuple[str, ...]:
-        return tuple(codec.piece(int(number)) for number in row[side])
-
-    match task:
-        case Translate():
-            return {"source": named("source", task.source), "target": named("target", task.target)}
-        case Tag() | Classify():
-            return {"source": named("source", task.source)}
-        case Language():
-            return {"target": named("target", task.codec)}
-        case _:
-            return {}

@@ -1,0 +1,181 @@
+"""What a trained model does, each task by its verb: `model.translate(text)`, `model.tag(text)`.
+
+A task without a verb here is answered by `model(question)` and by `model.predict`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TypeAlias, overload
+
+import numpy as np
+import torch
+
+from regard.config import parse
+from regard.decode import DecodeSettings
+from regard.errors import UsageError
+from regard.tasks.choose import TASKS
+from regard.tasks.problem import Problem, listed, written
+from regard.tasks.task import Prediction, Task
+
+Texts: TypeAlias = list[str] | tuple[str, ...]  # a plain string is a sequence of strings, too
+
+
+class Verbs(ABC):
+    """What can be asked of a model, by the name of what it was trained to do."""
+
+    @property
+    @abstractmethod
+    def learned(self) -> Task:
+        """The task that it was trained for, with its vocabularies."""
+
+    @property
+    @abstractmethod
+    def decode(self) -> DecodeSettings:
+        """How it answers by default."""
+
+    @property
+    @abstractmethod
+    def where(self) -> str:
+        """Where the model comes from, for errors."""
+
+    @property
+    @abstractmethod
+    def languages(self) -> tuple[str, ...]:
+        """The languages that it can be asked to translate into; none, where it knows only one."""
+
+    @abstractmethod
+    def predict(
+        self,
+        texts: str | Sequence[str],
+        *,
+        beam: int | None = None,
+        max_length: int | None = None,
+        decode: DecodeSettings | None = None,
+        truncate: bool = False,
+        to: str | None = None,
+        split: bool = False,
+    ) -> list[Prediction]:
+        """Answers with their scores, whatever the task."""
+
+    @abstractmethod
+    def doubt(self, texts: Sequence[str], answers: Sequence[str], to: str | None) -> None:
+        """Note what is doubtful about translations."""
+
+    def require(self, task: str) -> None:
+        """Refuse to do what the model was not trained for."""
+        if task != self.learned.name:
+            raise UsageError(
+                f"this model was trained to {self.learned.verb}, not to {TASKS[task].verb}",
+                where=self.where,
+                remedy=f"use .{self.learned.method}(...)",
+            )
+
+    @overload
+    def translate(
+        self,
+        texts: str,
+        *,
+        to: str | None = None,
+        split: bool | None = None,
+        beam: int | None = None,
+        truncate: bool = False,
+    ) -> str: ...
+    @overload
+    def translate(
+        self,
+        texts: Texts,
+        *,
+        to: str | None = None,
+        split: bool | None = None,
+        beam: int | None = None,
+        truncate: bool = False,
+    ) -> list[str]: ...
+    def translate(
+        self,
+        texts: str | Texts,
+        *,
+        to: str | None = None,
+        split: bool | None = None,
+        beam: int | None = None,
+        truncate: bool = False,
+    ) -> str | list[str]:
+        """The target of each source; of a model that knows several languages, `to` says which.
+
+        Such a model reads sentence by sentence, so that a text may be of any length; so does any other when
+        told to `split`.
+        """
+        self.require("translate")
+        split = bool(self.languages) if split is None else split
+        answers = self.predict(texts, to=to, split=split, beam=beam, truncate=truncate)
+        found = [answer.text for answer in answers]
+        self.doubt(listed(texts), found, to)
+        return found[0] if isinstance(texts, str) else found
+
+    @overload
+    def tag(self, texts: str, *, truncate: bool = False) -> list[tuple[str, str]]: ...
+    @overload
+    def tag(self, texts: Texts, *, truncate: bool = False) -> list[list[tuple[str, str]]]: ...
+    def tag(
+        self, texts: str | Texts, *, truncate: bool = False
+    ) -> list[tuple[str, str]] | list[list[tuple[str, str]]]:
+        """The words of each text, each with its tag."""
+        self.require("tag")
+        found = [
+            list(zip(answer.words, answer.symbols, strict=True))
+            for answer in self.predict(texts, truncate=truncate)
+        ]
+        return found[0] if isinstance(texts, str) else found
+
+    @overload
+    def classify(self, texts: str, *, truncate: bool = False) -> str: ...
+    @overload
+    def classify(self, texts: Texts, *, truncate: bool = False) -> list[str]: ...
+    def classify(self, texts: str | Texts, *, truncate: bool = False) -> str | list[str]:
+        """The label of each text."""
+        self.require("classify")
+        found = [answer.text for answer in self.predict(texts, truncate=truncate)]
+        return found[0] if isinstance(texts, str) else found
+
+    def point(
+        self,
+        problems: str | Texts | Problem | Sequence[Problem] | np.ndarray | torch.Tensor,
+        *,
+        beam: int | None = None,
+    ) -> list[int] | list[list[int]]:
+        """The positions each problem points at, counted from 0.
+
+        A problem is a list of numbers, `[0.3, 0.1]`, or of points, `[(0, 1), (2, 3)]`; or the same as text,
+        `0.3 0.1` and `0,1 2,3`; or an array, (items, features) or (problems, items, features).
+        """
+        self.require("point")
+        texts = written(problems, self.learned.features)
+        found = [
+            [int(name) for name in answer.symbols] for answer in self.predict(texts, beam=beam)
+        ]
+        return found[0] if isinstance(texts, str) else found
+
+    @overload
+    def complete(
+        self, texts: str, *, max_length: int | None = None, sample: bool = False, seed: int = 1
+    ) -> str: ...
+    @overload
+    def complete(
+        self, texts: Texts, *, max_length: int | None = None, sample: bool = False, seed: int = 1
+    ) -> list[str]: ...
+    def complete(
+        self,
+        texts: str | Texts,
+        *,
+        max_length: int | None = None,
+        sample: bool = False,
+        seed: int = 1,
+    ) -> str | list[str]:
+        """Each text, and what the model says comes next: the likeliest, or drawn by chance (`sample`)."""
+        self.require("language")
+        tree = {**self.decode.model_dump(), "sample": sample, "seed": seed}
+        decode = parse(DecodeSettings, tree, where="decode")
+        drawn = self.predict(texts, max_length=max_length, decode=decode)
+        found = [answer.text for answer in drawn]
+        return found[0] if isinstance(texts, str) else found

@@ -1,0 +1,88 @@
+"""Nobody matches a task's name or parses a module's path: a task says itself what others would ask."""
+
+import ast
+
+import pytest
+
+from regard.tasks.names import COMMANDS, LEARNS_FROM
+from tests.house.tree import ROOT
+
+SOURCE = ROOT / "src" / "regard"
+WORDS = {*LEARNS_FROM, *COMMANDS.values()}
+CLASSES = {name.title() for name in LEARNS_FROM}
+OWNERS = ("tasks", "presets")  # the rooms that own tasks
+COMMAND_LINE = "cli"  # which has a command for each task
+# The same words for other things, by file.
+HOMONYMS = {
+    "config.py": {"tag"},  # pydantic's word for what tells the members of a union apart
+    "settings/model.py": {"tag", "classify", "point"},  # kinds of readers
+    "studio/traces.py": {"language"},  # in which a question is written
+    "traces/overview.py": {"language"},
+}
+FILES = [
+    path
+    for path in sorted(SOURCE.rglob("*.py"))
+    if path.relative_to(SOURCE).parts[0] not in (*OWNERS, COMMAND_LINE)
+]
+
+
+def named(source: str) -> set[str]:
+    """The tasks that a program names: as a string, or by importing the class of one."""
+    tree = ast.parse(source)
+    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} & WORDS
+    imported = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("regard.tasks")
+        for alias in node.names
+    }
+    return strings | imported & CLASSES
+
+
+def parses_a_path(source: str) -> bool:
+    """Whether the name or the path of a module is cut into parts: `path.split(".")`."""
+    cut = (
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in {"split", "rsplit", "partition", "rpartition"}
+        and [ast.unparse(one) for one in node.args[:1]] == ["'.'"]
+    )
+    return any(
+        isinstance(node, ast.Call)
+        and ast.unparse(node).startswith(("path.", "module.", "site.path", "self.path"))
+        for node in cut
+    )
+
+
+def test_no_task_is_named_outside_its_room():
+    for path in FILES:
+        name = str(path.relative_to(SOURCE))
+        assert named(path.read_text("utf-8")) <= HOMONYMS.get(name, set()), name
+
+
+@pytest.mark.parametrize(
+    "room", ["attention", "models", "tasks", "traces", "answer", "studio", "show"]
+)
+def test_no_module_path_is_parsed(room):
+    for path in sorted((SOURCE / room).rglob("*.py")):
+        assert not parses_a_path(path.read_text("utf-8")), path
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def f(task):\n match task.name:\n  case 'translate': return 1",
+        "from regard.tasks import Task, Translate\nisinstance(task, Translate)",
+        "verbs = {'tag': 1}",
+        "if task == 'language': pass",
+    ],
+)
+def test_the_test_finds_what_it_looks_for(program):
+    assert named(program)
+
+
+def test_paths_that_are_parsed_are_found():
+    assert parses_a_path("def role(path): return path.split('.')[0]")
+    assert not parses_a_path("'a.b'.split('.')")
