@@ -14,6 +14,7 @@ Normalisers     Softmax Sparsemax Entmax15 Relu Sigmoid Hard Gumbel Proportional
 Masks           Causal Padding Window Strided GlobalWindow Given, and their `&`
 Positions       Sinusoidal sinusoid Learned Rotary Alibi
 Models          Model ModelSettings Sizes build count_parameters
+Questions       Question Image Sound
 Search          greedy beam sample DecodeSettings Hypothesis
 Lectures        worked
 
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from regard.models import Sizes as Sizes
     from regard.models import build as build
     from regard.models import count_parameters as count_parameters
+    from regard.question import Image as Image
+    from regard.question import Question as Question
+    from regard.question import Sound as Sound
     from regard.run.folder import Run as Run
     from regard.seams import reference as reference
     from regard.show.notebook import head_view as head_view
@@ -70,6 +74,7 @@ _HOMES = {
     "traces.trace": "Trace",
     "interop.bring": "trace",
     "interop.watch": "watch",
+    "question": "Image Question Sound",
     "models": "Model ModelSettings Sizes build count_parameters",
     "run.folder": "Run",
     "seams": "reference",
@@ -87,6 +92,7 @@ __all__ = [
     "Listener",
     "Prediction",
     "Predictor",
+    "Question",
     "RegardError",
     "Run",
     "Trace",

@@ -26,6 +26,7 @@ from regard.run.resolve import place
 if TYPE_CHECKING:
     from regard.answer.engine import Note, Precision
     from regard.answer.forms import Choice
+    from regard.tasks.problem import Asked
     from regard.traces.trace import Trace
     from regard.training import Listener
 
@@ -55,25 +56,25 @@ def load(
 
 def look(
     model: Predictor | Name | None = None,
-    text: str | None = None,
+    question: Asked | None = None,
     *,
     to: str | None = None,
     beam: int | None = None,
 ) -> Trace:
-    """Where a model looks while it answers a text: a `Trace`, which draws itself in a notebook.
+    """Where a model looks while it answers a question: a `Trace`, which draws itself in a notebook.
 
     Without a model, the translator in the box; a model is what `load` gives, or its path or name. Without a
-    text, the model's own example.
+    question, the model's own example.
     """
     from regard.answer.look import trace
 
     predictor = model if isinstance(model, Predictor) else load("box" if model is None else model)
-    if text is None:
+    if question is None:
         card = predictor.card
-        text = card.example if card is not None else predictor.run.probes()[0][0]
+        question = card.example if card is not None else predictor.run.probes()[0][0]
         if to is None and card is not None and card.directions:
             to = card.directions[0].partition("-")[2]
-    return trace(predictor, text, beam=beam, to=to)
+    return trace(predictor, question, beam=beam, to=to)
 
 
 def train(  # noqa: PLR0913

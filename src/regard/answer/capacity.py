@@ -80,7 +80,7 @@ def fitting(
         return read
     lengths = [task.count(text) for text in texts]
     long = [place for place, length in enumerate(lengths) if length > most]
-    if long and not truncate:
+    if long and (not truncate or len(task.sources) > 1):
         raise DataError(
             f"a text has {lengths[long[0]]:,} symbols, and this model reads at most {most:,}",
             where=f"text {long[0] + 1:,}",

@@ -15,10 +15,12 @@ from regard.answer.passage import Part
 from regard.answer.predictor import Predictor
 from regard.decode import DecodeSettings
 from regard.errors import UsageError, kind_of
+from regard.question import Question
 from regard.run.folder import Run
 from regard.settings.decode import changed
 from regard.tasks import Prediction
 from regard.tasks.axis import Axis, Tokens, joined
+from regard.tasks.problem import Asked, single
 from regard.tasks.search import Found, Symbols
 from regard.traces.trace import Trace, replayed
 
@@ -27,7 +29,7 @@ __all__ = ["looker", "trace", "traces"]
 
 def trace(
     run: Predictor | Run | str | Path,
-    text: str,
+    question: Asked,
     settings: DecodeSettings | None = None,
     *,
     beam: int | None = None,
@@ -36,12 +38,12 @@ def trace(
     to: str | None = None,
     answer: Prediction | None = None,
 ) -> Trace:
-    """Answer a text and keep everything: `prefix` gives the answer's first symbols, by id or by name.
+    """Answer a question and keep everything: `prefix` gives the answer's first symbols, by id or by name.
 
     Of a model that knows several languages, `to` says into which. The text is read as a whole. An `answer`
     that `predict` gave to this text is replayed as it is: what was printed is what is seen.
     """
-    predictor = _predictor(run)
+    predictor, text = _predictor(run), single(question)
     own = changed(settings or predictor.run.settings.decode, {"beam": beam})
     part = predictor.whole(text, to)
     if part is None:
@@ -104,7 +106,7 @@ def _part_of(
     }
     others = tuple((restored(other), score) for other, score in seen.answer.alternatives)
     own = replace(seen.answer, text=restored(seen.answer.text), alternatives=others)
-    return replace(seen, question=text, answer=own, axes={**seen.axes, **axes})
+    return replace(seen, question=Question(text), answer=own, axes={**seen.axes, **axes})
 
 
 def _tokens(axes: Mapping[str, Axis]) -> Iterator[tuple[str, Tokens]]:

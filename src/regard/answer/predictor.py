@@ -24,7 +24,7 @@ from regard.run.find import folder_of
 from regard.run.folder import Run
 from regard.settings.decode import changed
 from regard.tasks import Prediction, Task
-from regard.tasks.problem import listed, single
+from regard.tasks.problem import Asked, listed
 from regard.tasks.task import Progress
 from regard.tasks.verbs import Texts, Verbs
 from regard.text.language import chosen
@@ -152,7 +152,7 @@ class Predictor(Verbs):
 
     def predict(
         self,
-        texts: str | Sequence[str],
+        texts: Asked | Sequence[Asked],
         *,
         beam: int | None = None,
         top_beams: int | None = None,
@@ -165,6 +165,8 @@ class Predictor(Verbs):
         advance: Progress | None = None,
     ) -> list[Prediction]:
         """Answers with their scores, whatever the task; settings not named are the run's own.
+
+        A question is a text, or a `Question`: sources by name, as a mapping has them.
 
         Without `to` and `split` each text is read as it stands, a tag before it and all. `top_beams` asks for
         so many alternatives. A drawn answer is a function of the seed, its text, and the
@@ -210,7 +212,7 @@ class Predictor(Verbs):
         return found
 
     def look(
-        self, text: str, *, to: str | None = None, beam: int | None = None, truncate: bool = False
+        self, text: Asked, *, to: str | None = None, beam: int | None = None, truncate: bool = False
     ) -> Trace:
         """The answer to one text, read as a whole, and where the model looked for it.
 
@@ -222,7 +224,6 @@ class Predictor(Verbs):
 
     def whole(self, text: str, to: str | None) -> Part | None:
         """A text as one thing to read, for a model that knows several languages; others read it as it is."""
-        single(text)
         if to is not None:
             self._sentences()
         return None if self.passages is None else self.passages.whole(text, to)

@@ -30,7 +30,7 @@ from regard.layers import (
     Residual,
     SeveralHeads,
 )
-from regard.models.encoder import SOURCE
+from regard.question import SOURCE
 from regard.settings.model import StackSettings, TransformerReaderSettings
 
 

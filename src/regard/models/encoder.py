@@ -150,9 +150,6 @@ class TransformerEncoder(Encoder):
         return states if self.norm is None else self.norm(states)
 
 
-SOURCE = "source"  # the name of a source that needs none
-
-
 @final
 class Padded(NamedTuple):
     """A batch of one source, filled up on the right, and how much of each row is real; None: all of it."""

@@ -21,6 +21,7 @@ from torch import nn
 from regard.answer.predictor import Predictor
 from regard.errors import UsageError, kind_of
 from regard.interop.bring import Brought, is_folder, trace
+from regard.question import Question
 from regard.run.folder import Run
 from regard.show.page import Theme, View, framed, page
 from regard.tasks import Prediction
@@ -208,7 +209,7 @@ class _Given:
             for site in self._sites(given, kind, (queries, keys), axes)
         )
         answer = Prediction(_text(axes.get("target")))
-        return Trace("", "", _text(axes.get("source")), answer, (), axes, sites)
+        return Trace("", "", Question(_text(axes.get("source"))), answer, (), axes, sites)
 
     def _axis(self, tokens: Sequence[str], second: int | None = None) -> Axis:
         names = [str(token).replace("Ġ", "▁") if self.prettify else str(token) for token in tokens]

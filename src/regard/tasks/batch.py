@@ -13,7 +13,8 @@ from torch import Tensor
 
 from regard.attention import Packing
 from regard.layers import Source
-from regard.models.encoder import SOURCE, Padded
+from regard.models.encoder import Padded
+from regard.question import SOURCE
 from regard.text import BEGIN, PAD
 
 IGNORE = -100  # a target that is not judged: padding, or a word's second piece

@@ -15,6 +15,7 @@ from regard.decode import DecodeSettings
 from regard.errors import DataError, ModelFileError, UsageError
 from regard.evaluate import Metric, exact_match, word_error
 from regard.models import SOURCE, Model, Sizes
+from regard.question import Question
 from regard.tasks.axis import Axis, Items, Tokens
 from regard.tasks.batch import IGNORE, Batch, framed, lengths_of, padded, shifted
 from regard.tasks.search import EMPTY, generate
@@ -188,7 +189,7 @@ class Point(Task):
     def question(self, example: Example) -> str:
         """The items as text, to the last digit."""
         assert isinstance(example, Pointed)
-        return " ".join(",".join(map(repr, item)) for item in example.items)
+        return Question({SOURCE: example.items})
 
     def answer(self, example: Example) -> str:
         """The positions, a space between them."""

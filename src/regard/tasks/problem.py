@@ -6,29 +6,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from regard.errors import UsageError, kind_of
+from regard.question import SOURCE, Question
 
+Asked: TypeAlias = str | Mapping[str, Any]  # a question, or what `Question` makes one of
 Problem: TypeAlias = Sequence[float] | Sequence[Sequence[float]]
 
 
 def listed(texts: Any) -> list[str]:
-    """One text or several as a list; a cell of a table that is no text is named by its place."""
-    if isinstance(texts, str):
-        return [texts]
+    """One question or several as a list; a cell of a table that is no text is named by its place."""
+    if isinstance(texts, str | Mapping):
+        return [single(texts)]
     several = _several(texts, "texts", "give a string, or a list of strings")
     for place, text in enumerate(several):
-        if not isinstance(text, str):
+        if not isinstance(text, str | Mapping):
             raise UsageError(
                 f"text {place + 1:,} is {_named(text)}, not a string",
                 where=f"texts[{place}]",
                 remedy="give a string, or a list of strings",
             )
-    return several
+    return [single(text) for text in several]
 
 
 def single(text: Any) -> str:
-    """A text to look into: one, and a string."""
+    """One question: a string, or sources by name."""
     if isinstance(text, str):
         return text
+    if isinstance(text, Mapping):
+        return Question(text)
     what = f"one text is looked into at a time, and this is {_named(text)}"
     raise UsageError(what, where="text", remedy="give a string")
 
@@ -94,5 +98,4 @@ def _is_item(row: Any, features: int) -> bool:
 
 
 def _written(items: Sequence[Any]) -> str:
-    parts = [item if isinstance(item, Sequence) else (item,) for item in items]
-    return " ".join(",".join(repr(float(number)) for number in part) for part in parts)
+    return Question({SOURCE: items})

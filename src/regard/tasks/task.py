@@ -22,6 +22,7 @@ from regard.evaluate import Comparison, Metric, exact_match
 from regard.evaluate.comparison import paired_counts
 from regard.layers.stack import is_sharded
 from regard.models import SOURCE, Model, Sizes, TokenDecoder
+from regard.question import Question
 from regard.tasks.axis import Axis
 from regard.tasks.batch import IGNORE, Batch
 from regard.tasks.loss import disagreement, summed_loss, summed_loss_of
@@ -201,6 +202,10 @@ class Task(ABC):
         advance: Progress | None = None,
     ) -> list[Prediction]:
         """One prediction for each input, in order; `advance` hears how many are done."""
+
+    def ask(self, text: str) -> Question:
+        """A question by its sources; of several, the text is a JSON object."""
+        return Question.read(text, self.sources)
 
     @abstractmethod
     def encode(self, text: str) -> Read:

@@ -16,7 +16,7 @@ from regard.config import parse
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
 from regard.tasks.choose import TASKS
-from regard.tasks.problem import Problem, listed, written
+from regard.tasks.problem import Asked, Problem, listed, written
 from regard.tasks.task import Prediction, Task
 
 Texts: TypeAlias = list[str] | tuple[str, ...]  # a plain string is a sequence of strings, too
@@ -48,7 +48,7 @@ class Verbs(ABC):
     @abstractmethod
     def predict(
         self,
-        texts: str | Sequence[str],
+        texts: Asked | Sequence[Asked],
         *,
         beam: int | None = None,
         max_length: int | None = None,

@@ -23,7 +23,8 @@ from regard.box.card import Look
 from regard.decode import DecodeSettings
 from regard.errors import UsageError, kind_of
 from regard.models import Model
-from regard.tasks import Prediction, Task
+from regard.question import SOURCE, Question
+from regard.tasks import TASKS, Prediction, Task
 from regard.tasks.axis import Axis, merge
 from regard.tasks.search import Found, Symbols, find
 from regard.traces import document, file
@@ -42,7 +43,7 @@ class Trace:
 
     task: str
     model: str
-    question: str
+    question: Question
     answer: Prediction
     steps: tuple[TracedStep, ...]
     axes: Mapping[str, Axis]
@@ -125,7 +126,7 @@ class Trace:
         return cls(
             task=header.task,
             model=header.model,
-            question=header.question,
+            question=_question(header),
             answer=header.answer.prediction(),
             steps=header.steps,
             axes=header.axes,
@@ -142,6 +143,12 @@ class Trace:
         from regard.show.page import frame
 
         return frame(self)
+
+
+def _question(header: document.Document) -> Question:
+    """By the sources of its task; a task that is not known here has one."""
+    task = TASKS.get(header.task)
+    return Question.read(header.question, (SOURCE,) if task is None else task.sources)
 
 
 @torch.inference_mode()
@@ -163,4 +170,5 @@ def replayed(task: Task, model: Model, text: str, found: Found, name: str = "") 
     """The trace of an answer that was found before: nothing is searched for."""
     model.eval()
     seen = replay(task, model, text, found)
-    return Trace(task.name, name, text, found.answer, seen.steps, seen.axes, seen.sites, seen.tree)
+    asked = task.ask(text)
+    return Trace(task.name, name, asked, found.answer, seen.steps, seen.axes, seen.sites, seen.tree)
