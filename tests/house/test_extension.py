@@ -20,11 +20,12 @@ from regard.data.example import Example
 from regard.data.toys import Toy
 from regard.evaluate import exact_match
 from regard.models import Padded, Sizes, SourceSize
+from regard.models.loss import IGNORE
 from regard.presets import DEFAULT_OF
 from regard.show.heatmap import site_map
 from regard.show.svg import drawing
 from regard.tasks.axis import Grid, Tokens
-from regard.tasks.batch import IGNORE, Batch, framed, lengths_of, padded, shifted
+from regard.tasks.batch import Batch, framed, lengths_of, padded, shifted
 from regard.tasks.choose import TASKS, register
 from regard.tasks.names import LEARNS_FROM
 from regard.tasks.objective import Entropy

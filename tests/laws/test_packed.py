@@ -30,7 +30,7 @@ from regard.models import ModelSettings, build, heads_by_site
 from regard.seams import using
 from regard.tasks import Translate
 from regard.tasks.batch import joined
-from regard.tasks.loss import summed_loss, summed_loss_of
+from regard.models.loss import summed_loss, summed_loss_of
 from regard.text import Codec, TextSettings
 from tests.accelerate.spied import spied
 

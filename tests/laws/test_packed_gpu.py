@@ -26,7 +26,7 @@ from regard.attention import (
     Softmax,
 )
 from regard.seams import using
-from regard.tasks.loss import summed_loss, summed_loss_of
+from regard.models.loss import summed_loss, summed_loss_of
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") is not None

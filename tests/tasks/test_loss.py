@@ -7,9 +7,11 @@ from torch.testing import assert_close
 
 from regard.data.example import Pair
 from regard.models import ModelSettings, build
+from regard.models.loss import disagreement
+from regard.models.readers import Reader
 from regard.tasks import Translate
-from regard.tasks.loss import disagreement
 from regard.text import Codec, TextSettings
+from tests.tasks.kit import batch_of, model_of, task_of
 
 
 def test_divergence_in_both_directions():
@@ -53,3 +55,25 @@ def test_passes_that_agree_cost_what_one_costs(dropout):
     one, two = task.loss(model, batch, 0.1), task.loss_of_two(model, batch, 0.1, 5.0)
     alike = torch.isclose(one, two, rtol=1e-5)
     assert alike if dropout == 0.0 else not alike
+
+
+def test_a_reader_owns_its_loss(monkeypatch):
+    """What a reader says of its own output is what training minimises, on every path."""
+    task, model = task_of("translate"), model_of("transformer")
+    batch = batch_of("translate")
+    plain = task.loss(model, batch)
+
+    def double(self, output, targets, smoothing=0.0):
+        return 2 * Reader.loss(self, output, targets, smoothing)
+
+    monkeypatch.setattr(type(model.reader), "loss", double)
+    assert_close(task.loss(model, batch), 2 * plain)
+    assert_close(task.loss_of_two(model, batch, 0.0, 0.0), 2 * plain)
+
+
+def test_a_pointer_smooths_no_place_that_is_taken():
+    task, model = task_of("point"), model_of("point")
+    batch = batch_of("point")
+    plain = task.loss(model, batch)
+    assert_close(task.loss(model, batch, 0.1), plain)
+    assert_close(task.loss_of_two(model, batch, 0.1, 0.0), plain)

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.tasks.batch import IGNORE
-from regard.tasks.loss import LossForm
+from regard.models.loss import LossForm
 
 SHARE = 32  # of a device's memory: no more than one in so many
 ALIGNED = 64  # columns: matrix products like whole tiles

@@ -3,10 +3,18 @@
 from regard.models.build import Sizes, SourceSize, build
 from regard.models.decoder import Decoder, TokenDecoder, select
 from regard.models.encoder import Encoded, Encoder, Padded, RnnEncoder, TransformerEncoder
-from regard.models.model import Model, Reader, count_parameters
+from regard.models.model import Model, count_parameters
 from regard.models.pointer import Pointer
 from regard.models.prune import heads_by_site, prune_heads, with_open_gates
-from regard.models.readers import AttentionPool, Classifier, FirstPool, MeanPool, Pool, Tagger
+from regard.models.readers import (
+    AttentionPool,
+    Classifier,
+    FirstPool,
+    MeanPool,
+    Pool,
+    Reader,
+    Tagger,
+)
 from regard.models.rnn_decoder import RnnDecoder
 from regard.models.transformer_decoder import TransformerDecoder
 from regard.question import SOURCE

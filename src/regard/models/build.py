@@ -30,9 +30,17 @@ from regard.models.build_transformer import (
 )
 from regard.models.decoder import output_layer
 from regard.models.encoder import Encoder, RnnEncoder, TransformerEncoder
-from regard.models.model import Model, Reader
+from regard.models.model import Model
 from regard.models.pointer import Pointer
-from regard.models.readers import AttentionPool, Classifier, FirstPool, MeanPool, Pool, Tagger
+from regard.models.readers import (
+    AttentionPool,
+    Classifier,
+    FirstPool,
+    MeanPool,
+    Pool,
+    Reader,
+    Tagger,
+)
 from regard.models.rnn_decoder import RnnDecoder
 from regard.models.transformer_decoder import TransformerDecoder
 from regard.question import SOURCE

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 from regard.attention import Memory
 from regard.models.encoder import Encoded
+from regard.models.loss import summed_loss_of
+from regard.models.readers import Reader
 
 State = TypeVar("State")
 Tree = TypeVar("Tree")
@@ -28,7 +30,7 @@ class Selectable(ABC):
         """These rows of the batch, in this order."""
 
 
-class Decoder(nn.Module, ABC, Generic[State]):
+class Decoder(Reader, Generic[State]):
     """Reads an encoded source and gives, symbol after symbol, scores for the next one.
 
     `begin` is the symbol before the first, `end` the one that stops. Batches come in multiples of `multiple`
@@ -71,6 +73,14 @@ class TokenDecoder(Decoder[State]):
     def forward(self, encoded: Encoded, inputs: Inputs) -> Logits:
         """The logits after each of the given symbols."""
         return self.output(self.hidden(encoded, inputs))
+
+    def loss_of_states(
+        self, states: Tensor, targets: Int[Tensor, ...], smoothing: float = 0.0
+    ) -> Float[Tensor, ""]:
+        """`loss` from the states before the output layer: over a large vocabulary no logits are kept."""
+        if type(self).loss is not Reader.loss:  # a loss of its own needs the logits
+            return self.loss(self.output(states), targets, smoothing)
+        return summed_loss_of(states, self.output, targets, smoothing)
 
 
 def select(tree: Tree, rows: Int[Tensor, " rows"]) -> Tree:

@@ -13,11 +13,10 @@ from regard.errors import UsageError, kind_of
 from regard.layers import Source
 from regard.models.decoder import Decoder, TokenDecoder
 from regard.models.encoder import Encoded, Encoder, Padded, TransformerEncoder, padding_of
-from regard.models.readers import Classifier, Tagger
+from regard.models.readers import Reader
 from regard.models.transformer_decoder import TransformerDecoder
 from regard.question import SOURCE
 
-Reader = Decoder[Any] | Tagger | Classifier
 Sources = Mapping[str, Padded]
 
 

@@ -15,6 +15,7 @@ from regard.attention import Attention, Memory, Padding
 from regard.layers import Cell
 from regard.models.decoder import Decoder, Inputs, Logits
 from regard.models.encoder import Encoded
+from regard.models.loss import summed_loss
 
 
 @final
@@ -43,6 +44,15 @@ class Pointer(Decoder[PointerState]):
         self.cell, self.attention = cell, attention
         self.bridge = nn.Linear(source_width, cell.num_states * cell.width)
         self.stop = nn.Parameter(torch.randn(source_width) / math.sqrt(source_width))
+
+    def loss(
+        self,
+        output: Tensor,
+        targets: Int[Tensor, ...],
+        smoothing: float = 0.0,  # noqa: ARG002
+    ) -> Float[Tensor, ""]:
+        """No smoothing: places already taken have probability 0, and must keep it."""
+        return summed_loss(output, targets, 0.0)
 
     def start(self, encoded: Encoded, capacity: int) -> PointerState:  # noqa: ARG002
         """Nothing pointed at yet."""

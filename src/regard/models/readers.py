@@ -7,15 +7,26 @@ from abc import ABC, abstractmethod
 from typing import final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention import Attention
 from regard.models.encoder import Encoded, mean_state
+from regard.models.loss import summed_loss
+
+
+class Reader(nn.Module, ABC):
+    """What turns the states of sources into an answer; it owns its loss."""
+
+    def loss(
+        self, output: Tensor, targets: Int[Tensor, ...], smoothing: float = 0.0
+    ) -> Float[Tensor, ""]:
+        """What `forward` gave, against the right answer: by default logits and -log softmax, summed (L71)."""
+        return summed_loss(output, targets, smoothing)
 
 
 @final
-class Tagger(nn.Module):
+class Tagger(Reader):
     """One label a word: a linear map of each state (L78)."""
 
     def __init__(self, width: int, labels: int, dropout: float = 0.0) -> None:
@@ -75,7 +86,7 @@ class AttentionPool(Pool):
 
 
 @final
-class Classifier(nn.Module):
+class Classifier(Reader):
     """One label a sequence (L79)."""
 
     def __init__(self, pool: Pool, width: int, labels: int, dropout: float = 0.0) -> None:

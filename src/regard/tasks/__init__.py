@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regard.tasks.batch import IGNORE, Batch
+    from regard.models.loss import IGNORE
+    from regard.tasks.batch import Batch
     from regard.tasks.choose import TASKS
     from regard.tasks.classify import Classify
     from regard.tasks.language import Language
@@ -32,14 +33,14 @@ __all__ = [
 ]
 
 _HOME_OF = {
-    "IGNORE": "batch",
-    "TASKS": "choose",
-    "Batch": "batch",
-    "Prediction": "task",
+    "IGNORE": "models.loss",
+    "TASKS": "tasks.choose",
+    "Batch": "tasks.batch",
+    "Prediction": "tasks.task",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"regard.tasks has no '{name}'")
-    return getattr(import_module(f"regard.tasks.{_HOME_OF.get(name, name.lower())}"), name)
+    return getattr(import_module(f"regard.{_HOME_OF.get(name, f'tasks.{name.lower()}')}"), name)

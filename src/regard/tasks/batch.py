@@ -17,8 +17,6 @@ from regard.models.encoder import Padded
 from regard.question import SOURCE
 from regard.text import BEGIN, PAD
 
-IGNORE = -100  # a target that is not judged: padding, or a word's second piece
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,9 @@ from regard.data.example import Example, Labelled
 from regard.decode import DecodeSettings
 from regard.evaluate import Comparison, Metric, accuracy, macro_f1
 from regard.models import SOURCE, Model
+from regard.models.loss import IGNORE
 from regard.tasks.axis import Axis, Tokens, typed
-from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
+from regard.tasks.batch import Batch, lengths_of, padded
 from regard.tasks.labelling import Labelling, known
 from regard.tasks.task import (
     Examples,

@@ -14,8 +14,9 @@ from regard.data.example import Example, Line
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, exact_match
 from regard.models import Model, Sizes
+from regard.models.loss import IGNORE
 from regard.tasks.axis import Axis, axis_of
-from regard.tasks.batch import IGNORE, Batch, padded, shifted
+from regard.tasks.batch import Batch, padded, shifted
 from regard.tasks.search import generate, given_of, names_of
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
 from regard.text import BEGIN, END, Codec, TextSettings

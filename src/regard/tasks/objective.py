@@ -25,8 +25,9 @@ from regard.attention import watch
 from regard.attention.watch import Seen
 from regard.errors import UsageError
 from regard.models import Model
+from regard.models.loss import IGNORE
 from regard.settings.objective import ObjectiveSettings
-from regard.tasks.batch import IGNORE, Batch
+from regard.tasks.batch import Batch
 from regard.tasks.task import Task
 
 Value = Float[Tensor, ""]

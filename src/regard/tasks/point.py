@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from torch import Tensor
 
 from regard.attention.site import INPUTS, PLACES, TARGET
 from regard.data.example import Example, Pointed
@@ -15,9 +14,10 @@ from regard.decode import DecodeSettings
 from regard.errors import DataError, ModelFileError, UsageError
 from regard.evaluate import Metric, exact_match, word_error
 from regard.models import SOURCE, Model, Sizes
+from regard.models.loss import IGNORE
 from regard.question import Question
 from regard.tasks.axis import Axis, Items, Tokens
-from regard.tasks.batch import IGNORE, Batch, framed, lengths_of, padded, shifted
+from regard.tasks.batch import Batch, framed, lengths_of, padded, shifted
 from regard.tasks.search import EMPTY, generate
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
 from regard.text import TextSettings
@@ -112,10 +112,6 @@ class Point(Task):
             targets=padded(targets, target_length, IGNORE),
             count=sum(map(len, targets)),
         )
-
-    def loss(self, model: Model, batch: Batch, smoothing: float = 0.0) -> Tensor:  # noqa: ARG002
-        """No smoothing: places already taken have probability 0, and must keep it."""
-        return super().loss(model, batch, 0.0)
 
     def predict(
         self,

@@ -17,8 +17,9 @@ from regard.decode import DecodeSettings
 from regard.evaluate import Comparison, Metric, exact_match, span_f1, token_accuracy
 from regard.evaluate.comparison import paired_counts
 from regard.models import SOURCE, Model
+from regard.models.loss import IGNORE
 from regard.tasks.axis import Axis, Tokens
-from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
+from regard.tasks.batch import Batch, lengths_of, padded
 from regard.tasks.labelling import Labelling, known
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, label_id, only
 from regard.text import PAD, Codec, Labels, TextSettings

@@ -22,10 +22,10 @@ from regard.evaluate import Comparison, Metric, exact_match
 from regard.evaluate.comparison import paired_counts
 from regard.layers.stack import is_sharded
 from regard.models import SOURCE, Model, Sizes, TokenDecoder
+from regard.models.loss import IGNORE, disagreement
 from regard.question import Question
 from regard.tasks.axis import Axis
-from regard.tasks.batch import IGNORE, Batch
-from regard.tasks.loss import disagreement, summed_loss, summed_loss_of
+from regard.tasks.batch import Batch
 from regard.tasks.names import PACKS
 from regard.text import END, Codec, Labels, TextSettings
 
@@ -168,13 +168,13 @@ class Task(ABC):
         return model(batch.sources, None, batch.inputs)
 
     def loss(self, model: Model, batch: Batch, smoothing: float = 0.0) -> Float[Tensor, ""]:
-        """Cross-entropy, summed over the targets that count (L71)."""
+        """The reader's own loss, summed over the targets that count."""
         reader = model.reader
         whole = not is_sharded(model)
         if isinstance(reader, TokenDecoder) and batch.inputs is not None and whole:
             states = model.hidden(batch.sources, None, batch.inputs, batch.packing)
-            return summed_loss_of(states, reader.output, batch.targets, smoothing)
-        return summed_loss(self.logits(model, batch), batch.targets, smoothing)
+            return reader.loss_of_states(states, batch.targets, smoothing)
+        return reader.loss(self.logits(model, batch), batch.targets, smoothing)
 
     def loss_of_two(
         self, model: Model, batch: Batch, smoothing: float, agreement: float
@@ -184,7 +184,7 @@ class Task(ABC):
         The mean of their losses, and `agreement` / 4 times how far they are apart in both directions.
         """
         one, other = self.logits(model, batch), self.logits(model, batch)
-        losses = [summed_loss(logits, batch.targets, smoothing) for logits in (one, other)]
+        losses = [model.reader.loss(logits, batch.targets, smoothing) for logits in (one, other)]
         return sum(losses) / 2 + agreement / 4 * disagreement(one, other, batch.targets)
 
     def terms(self) -> Sequence[Term]:

@@ -26,8 +26,9 @@ from regard.evaluate import (
     repetition,
 )
 from regard.models import SOURCE, Model, Sizes
+from regard.models.loss import IGNORE
 from regard.tasks.axis import Axis, axis_of, typed
-from regard.tasks.batch import IGNORE, Batch, filled, lengths_of, padded, shifted
+from regard.tasks.batch import Batch, filled, lengths_of, padded, shifted
 from regard.tasks.search import EMPTY, generate, given_of, names_of
 from regard.tasks.task import Examples, Forced, Joined, Prediction, Progress, Row, Task, only
 from regard.text import BEGIN, END, PAD, Codec, TextSettings

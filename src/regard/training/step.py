@@ -23,7 +23,7 @@ from regard.run.device import is_out_of_memory, need_bfloat16
 from regard.run.settings import TrainSettings
 from regard.seams import Seam
 from regard.tasks import Batch, Task
-from regard.tasks.loss import LOSS
+from regard.models.loss import LOSS
 from regard.tasks.objective import Objective
 from regard.training.world import World
 

@@ -19,8 +19,9 @@ from regard.layers import DecoderBlock, Embedding, EncoderBlock, LayerNorm
 from regard.layers import FeedForward as PlainFeed
 from regard.layers import Residual as PlainResidual
 from regard.models.encoder import Encoder, TransformerEncoder
-from regard.models.model import Model, Reader
+from regard.models.model import Model
 from regard.models.quantize import SCALE, from_rows, to_rows, widened
+from regard.models.readers import Reader
 from regard.models.transformer_decoder import TransformerDecoder
 
 LeanWeights = Literal["float32", "int8"]

@@ -10,7 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.seams import Seam
-from regard.tasks.batch import IGNORE
+
+IGNORE = -100  # a target that is not judged: padding, or a word's second piece
 
 
 class LossForm(ABC):
