@@ -76,6 +76,11 @@ def test_what_is_no_question_is_refused(text, what):
     assert fault.value.remedy
 
 
+def test_a_source_that_a_model_does_not_read_is_refused():
+    with pytest.raises(UsageError, match="this model reads source, and was given a"):
+        Question.read(Question({"a": "b"}))
+
+
 def test_a_path_is_not_taken_for_numbers():
     with pytest.raises(UsageError, match="no file was read"):
         _ = Image("cells.png").array

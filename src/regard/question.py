@@ -76,9 +76,10 @@ class Question(str):
     @classmethod
     def read(cls, asked: str, names: Sequence[str] = (SOURCE,)) -> Question:
         """A question of these sources from its string; where there is one source, any string is its text."""
-        if tuple(names) == (SOURCE,):
-            return asked if isinstance(asked, Question) else cls(asked)
-        found = asked if isinstance(asked, Question) else cls(_parsed(asked, names))
+        if isinstance(asked, Question):
+            found = asked
+        else:
+            found = cls(asked if tuple(names) == (SOURCE,) else _parsed(asked, names))
         if set(found.sources) != set(names):
             given = ", ".join(found.sources)
             raise _refused(

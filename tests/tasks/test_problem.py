@@ -87,7 +87,6 @@ def test_texts_come_in_many_ways(texts):
         (None, "texts cannot be None"),
         (3, "texts cannot be an int"),
         (b"a", "texts cannot be a bytes"),
-        ({"a": "b"}, "texts cannot be a dict"),
         (Path("new.en"), "texts cannot be a PosixPath"),
         (np.array([["a"]]), "texts cannot be a ndarray of shape (1, 1)"),
         (["a", None], "text 2 is None, not a string"),

@@ -43,7 +43,8 @@ def trace(
     Of a model that knows several languages, `to` says into which. The text is read as a whole. An `answer`
     that `predict` gave to this text is replayed as it is: what was printed is what is seen.
     """
-    predictor, text = _predictor(run), single(question)
+    predictor = _predictor(run)
+    text = predictor.learned.checked(single(question))
     own = changed(settings or predictor.run.settings.decode, {"beam": beam})
     part = predictor.whole(text, to)
     if part is None:

@@ -175,7 +175,7 @@ class Predictor(Verbs):
         """
         changes = {"beam": beam, "top_beams": top_beams, "max_length": max_length}
         settings = changed(decode or self.run.settings.decode, changes)
-        asked = listed(texts)
+        asked = [self.learned.checked(one) for one in listed(texts)]
         numbers = range(len(asked)) if numbers is None else numbers
         if to is None and not split:
             read = self.fitting(asked, truncate=truncate)

@@ -36,9 +36,9 @@ class Example(ABC):
     def shown(self) -> tuple[str, ...]:
         """Input and output as text, line below line."""
 
-    @abstractmethod
     def line(self) -> str:
         """All of it on one line."""
+        return "  ->  ".join(map(short, self.shown()))
 
     @property
     @abstractmethod

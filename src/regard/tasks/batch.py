@@ -103,6 +103,14 @@ def framed(
     return torch.from_numpy(box)
 
 
+def side_by_side(rows: Sequence[np.ndarray], length: int) -> Padded:
+    """One source of a batch, ids or frames, and how much of each row is real."""
+    length = max(length, *map(len, rows)) if rows else length
+    is_frames = bool(rows) and rows[0].ndim == 2
+    values = framed(rows, length, rows[0].shape[1]) if is_frames else padded(rows, length, PAD)
+    return Padded(values, lengths_of(rows, length))
+
+
 def lengths_of(rows: Sequence[np.ndarray], length: int) -> Int[Tensor, " batch"] | None:
     """How many places of each row are real; None when all are, which spares the model a mask."""
     lengths = [len(row) for row in rows]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from typing import Any
+
 from regard import presets
 from regard.data.example import Kind
 from regard.tasks.classify import Classify
@@ -17,8 +20,14 @@ TASKS: dict[str, type[Task]] = {
 }
 
 
-def register(task: type[Task], example: Kind, preset: str) -> None:
-    """Make a task known: what it learns from, and the preset that it is learned with by default."""
-    TASKS[task.name] = task
-    LEARNS_FROM[task.name] = example
-    presets.DEFAULT_OF[task.name] = preset
+def register(task: type[Task], example: Kind, preset: str) -> ExitStack:
+    """Make a task known: what it learns from, and the preset that it is learned with by default.
+
+    For ever, or as long as a `with` lasts.
+    """
+    tables: tuple[dict[str, Any], ...] = (TASKS, LEARNS_FROM, presets.DEFAULT_OF)
+    known = ExitStack()
+    for table, value in zip(tables, (task, example, preset), strict=True):
+        table[task.name] = value
+        known.callback(table.pop, task.name, None)
+    return known

@@ -14,10 +14,8 @@ from regard.decode import DecodeSettings
 from regard.errors import DataError, ModelFileError, UsageError
 from regard.evaluate import Metric, exact_match, word_error
 from regard.models import SOURCE, Model, Sizes
-from regard.models.loss import IGNORE
 from regard.question import Question
 from regard.tasks.axis import Axis, Items, Tokens
-from regard.tasks.batch import Batch, framed, lengths_of, padded, shifted
 from regard.tasks.search import EMPTY, generate
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
 from regard.text import TextSettings
@@ -101,17 +99,6 @@ class Point(Task):
                 where=f"item {[len(item) for item in items].index(max(widths)) + 1:,}",
             )
         return np.array(items, np.float32).reshape(len(items), self.features)
-
-    def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
-        """Inputs are the places pointed at, one step late."""
-        sources, targets = [row["source"] for row in rows], [row["target"] for row in rows]
-        return Batch.of(
-            source=framed(sources, source_length, self.features),
-            lengths=lengths_of(sources, source_length),
-            inputs=shifted(targets, target_length, STOP),
-            targets=padded(targets, target_length, IGNORE),
-            count=sum(map(len, targets)),
-        )
 
     def predict(
         self,

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
 
-import numpy as np
 import torch
-from torch import Tensor
 
 from regard.decode import BeamTree, DecodeSettings, Hypothesis, Prefix, beam, search
 from regard.errors import UsageError, nearest
 from regard.models import SOURCE, Model, Padded
-from regard.tasks.batch import framed, padded
+from regard.tasks.batch import side_by_side
 from regard.tasks.groups import Group, crowds, groups
 from regard.tasks.task import Prediction, Progress, Read, Task, device_of
 from regard.text import BEGIN, END, PAD, Codec
@@ -174,11 +172,5 @@ def _read(rows: Sequence[Read], length: int, device: torch.device) -> dict[str, 
         own = [row[name] if isinstance(row, Mapping) else row for row in rows]
         most = length if len(names) == 1 else max(1, *map(len, own))
         lengths = torch.tensor([len(row) for row in own], device=device)
-        found[name] = Padded(_tensor(own, most).to(device), lengths)
+        found[name] = Padded(side_by_side(own, most).values.to(device), lengths)
     return found
-
-
-def _tensor(rows: Sequence[np.ndarray], length: int) -> Tensor:
-    if rows[0].ndim == 2:
-        return framed(rows, length, rows[0].shape[1])
-    return padded(rows, length, PAD)

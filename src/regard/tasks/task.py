@@ -25,7 +25,7 @@ from regard.models import SOURCE, Model, Sizes, TokenDecoder
 from regard.models.loss import IGNORE, disagreement
 from regard.question import Question
 from regard.tasks.axis import Axis
-from regard.tasks.batch import Batch
+from regard.tasks.batch import Batch, padded, shifted, side_by_side
 from regard.tasks.names import PACKS
 from regard.text import END, Codec, Labels, TextSettings
 
@@ -111,25 +111,28 @@ class Task(ABC):
         return self.name in PACKS
 
     @classmethod
-    @abstractmethod
     def learn(
-        cls, examples: Examples, settings: TextSettings, progress: Progress | None = None
+        cls,
+        examples: Examples,  # noqa: ARG003
+        settings: TextSettings,  # noqa: ARG003
+        progress: Progress | None = None,  # noqa: ARG003
     ) -> Task:
-        """Learn the vocabularies from one pass, or a few, over the training examples."""
+        """Learn the vocabularies from one pass, or a few, over the training examples; some have none."""
+        return cls()
 
     @classmethod
     def trial_sizes(cls, *, shared: bool) -> Sizes:
         """Sizes to try with whether a model of these settings can be built, before any data is read."""
         return Sizes(source=7, target=7, labels=3, shared=shared)
 
-    @abstractmethod
     def to_dict(self) -> dict[str, str]:
         """The vocabularies, each as its JSON document."""
+        return {}
 
     @classmethod
-    @abstractmethod
-    def from_dict(cls, documents: Mapping[str, str]) -> Task:
+    def from_dict(cls, documents: Mapping[str, str]) -> Task:  # noqa: ARG003
         """The task that `to_dict` described."""
+        return cls()
 
     @property
     @abstractmethod
@@ -139,8 +142,10 @@ class Task(ABC):
     @property
     def columns(self) -> dict[str, ColumnKind]:
         """What a stored row has: a column a source, and the target."""
-        source = Frames(self.features) if self.features else Ids()
-        return {**dict.fromkeys(self.sources, source), "target": Ids()}
+        sizes, features = self.sizes.sources, self.features
+        widths = {name: sizes[name].features if sizes else features for name in self.sources}
+        sources = {name: Frames(width) if width else Ids() for name, width in widths.items()}
+        return {**sources, "target": Ids()}
 
     @abstractmethod
     def rows(self, examples: Sequence[Example]) -> list[Row]:
@@ -151,9 +156,18 @@ class Task(ABC):
         rows = self.rows(examples)
         return {name: Ragged.of([row[name] for row in rows]) for name in self.columns}
 
-    @abstractmethod
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
-        """Stored rows as one batch of this padded shape."""
+        """Stored rows as one batch of this padded shape; inputs are the targets one step late."""
+        sources = {
+            name: side_by_side([row[name] for row in rows], source_length) for name in self.sources
+        }
+        targets = [row["target"] for row in rows]
+        return Batch(
+            sources,
+            shifted(targets, target_length, self.sizes.begin),
+            padded(targets, target_length, IGNORE),
+            sum(map(len, targets)),
+        )
 
     def pack(self, rows: Joined, sizes: tuple[int, int], room: Room, longest: int) -> Batch:
         """Stored rows end to end in one row of these two sizes; none is longer than `longest`."""
@@ -191,7 +205,6 @@ class Task(ABC):
         """Terms of the objective that this task itself brings; most bring none."""
         return ()
 
-    @abstractmethod
     def predict(
         self,
         model: Model,
@@ -201,11 +214,19 @@ class Task(ABC):
         tokens: int = 4096,
         advance: Progress | None = None,
     ) -> list[Prediction]:
-        """One prediction for each input, in order; `advance` hears how many are done."""
+        """One prediction for each input, in order: what a search finds. `advance` hears how many are done."""
+        from regard.tasks.search import generate
+
+        read = list(map(self.encode, inputs))
+        return generate(model, read, settings, self.write, tokens=tokens, advance=advance)
 
     def ask(self, text: str) -> Question:
         """A question by its sources; of several, the text is a JSON object."""
         return Question.read(text, self.sources)
+
+    def checked(self, text: str) -> str:
+        """The same; a question of other sources than this task reads is refused."""
+        return self.ask(text) if isinstance(text, Question) else text
 
     @abstractmethod
     def encode(self, text: str) -> Read:

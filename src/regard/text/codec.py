@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby
-from typing import final
+from typing import SupportsInt, final
 
 from tokenizers import AddedToken, Tokenizer
 from tokenizers.models import BPE, Model, Unigram, WordLevel
@@ -141,7 +141,7 @@ class Codec:
             return SPECIALS[id]
         return piece_label(self._raw[id])
 
-    def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
+    def pieces(self, ids: Iterable[SupportsInt]) -> tuple[str, ...]:
         """Several of them."""
         return tuple(self.piece(int(id)) for id in ids)
 

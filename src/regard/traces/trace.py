@@ -43,7 +43,7 @@ class Trace:
 
     task: str
     model: str
-    question: Question
+    question: str  # a `Question`, where its sources matter
     answer: Prediction
     steps: tuple[TracedStep, ...]
     axes: Mapping[str, Axis]

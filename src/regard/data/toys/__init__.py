@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from types import MappingProxyType
 
 from regard.data.toys.brackets import BALANCED, BRACKETS
@@ -26,9 +27,12 @@ _KNOWN = {one.name: one for one in (*_TRANSLATE, *_OTHERS)}
 TOYS: Mapping[str, Toy] = MappingProxyType(_KNOWN)
 
 
-def register(toy: Toy) -> None:
-    """Make a toy known by its name."""
+def register(toy: Toy) -> ExitStack:
+    """Make a toy known by its name: for ever, or as long as a `with` lasts."""
     _KNOWN[toy.name] = toy
+    known = ExitStack()
+    known.callback(_KNOWN.pop, toy.name, None)
+    return known
 
 
 def toy(name: str) -> Toy:
