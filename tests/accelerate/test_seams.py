@@ -15,8 +15,8 @@ from regard.accelerate.stack import FusedResiduals
 from regard.attention.formula import ATTEND
 from regard.decode import SEARCH, DecodeSettings, search
 from regard.layers.stack import STACK
-from regard.seams import Seam, is_reference, using
 from regard.models.loss import LOSS
+from regard.seams import Seam, is_reference, using
 from regard.training.step import STEP
 from tests.models.zoo import example_of, fresh
 

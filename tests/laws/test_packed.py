@@ -27,10 +27,10 @@ from regard.attention.tiling import TILE, tiled
 from regard.data.batches import BatchSettings
 from regard.data.packing import PackedPlan
 from regard.models import ModelSettings, build, heads_by_site
+from regard.models.loss import summed_loss, summed_loss_of
 from regard.seams import using
 from regard.tasks import Translate
 from regard.tasks.batch import joined
-from regard.models.loss import summed_loss, summed_loss_of
 from regard.text import Codec, TextSettings
 from tests.accelerate.spied import spied
 

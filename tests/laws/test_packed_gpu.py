@@ -25,8 +25,8 @@ from regard.attention import (
     Segments,
     Softmax,
 )
-from regard.seams import using
 from regard.models.loss import summed_loss, summed_loss_of
+from regard.seams import using
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") is not None

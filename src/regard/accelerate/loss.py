@@ -14,8 +14,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.tasks.batch import IGNORE
-from regard.models.loss import LossForm
+from regard.models.loss import IGNORE, LossForm
 
 SHARE = 32  # of a device's memory: no more than one in so many
 ALIGNED = 64  # columns: matrix products like whole tiles

@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from regard.data.batches import BatchRows
 from regard.errors import MemoryLimitError
 from regard.models import Model
+from regard.models.loss import LOSS
 from regard.run.device import is_out_of_memory, need_bfloat16
 from regard.run.settings import TrainSettings
 from regard.seams import Seam
 from regard.tasks import Batch, Task
-from regard.models.loss import LOSS
 from regard.tasks.objective import Objective
 from regard.training.world import World
 
