@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-from regard import strict_json
 from regard.errors import ModelFileError, UsageError, kind_of
+from regard.strict_json import loads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,7 +97,7 @@ class Question(str):
 def _parsed(asked: str, names: Sequence[str]) -> dict[str, Any]:
     """The JSON object that a string is; each source of it as it was before."""
     try:
-        tree = strict_json.loads(asked, where="question")
+        tree = loads(asked, where="question")
     except ModelFileError as fault:
         tree = None
         why = fault.what
