@@ -163,8 +163,6 @@ class _Ask:
         from regard.answer.predictor import Predictor
         from regard.answer.test_set import perplexity
         from regard.cli.bar import bar
-        from regard.data.example import Line
-        from regard.tasks import Language
 
         device, weights = self.place.device, self.place.weights
         predictor = Predictor.load(path, device, weights=weights, note=output.say)
@@ -185,9 +183,8 @@ class _Ask:
                 questions, beam=self.beam, truncate=self.truncate, to=goal, advance=shown.advance
             )
         extra = []
-        if isinstance(learned, Language):
-            lines = [example for example in self.exam.examples if isinstance(example, Line)]
-            extra = [perplexity(learned, predictor.model, lines)]
+        if learned.decided_by == "perplexity":
+            extra = [perplexity(learned, predictor.model, self.exam.examples)]
         return [answer.text for answer in found], extra
 
 
