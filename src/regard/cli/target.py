@@ -12,20 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from regard.errors import MissingFileError, UsageError
+from regard.tasks.names import COMMANDS
 
 if TYPE_CHECKING:
     from regard.answer.lines import Manner
     from regard.cli.options import Languages
     from regard.run.settings import RunSettings
 
-# The command for each task; any other task is answered by `predict`.
-COMMANDS = {
-    "translate": "translate",
-    "tag": "tag",
-    "classify": "classify",
-    "point": "point",
-    "language": "continue",
-}
 # What makes a model for a task of which the box has none.
 _MAKES = {
     "point": "regard train --toy sort --out runs/sort; then: regard point runs/sort '0.3 0.1 0.2'",

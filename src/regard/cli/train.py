@@ -13,7 +13,7 @@ from typer import Option
 from regard.cli import output
 from regard.cli.command import command
 from regard.cli.options import Choice, Corpus, Device, JsonLines
-from regard.cli.target import COMMANDS
+from regard.tasks.names import COMMANDS
 
 if TYPE_CHECKING:
     from regard.models import ModelSettings

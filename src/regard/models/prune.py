@@ -16,9 +16,10 @@ from regard.attention import Heads
 from regard.attention.site import Site
 from regard.errors import UsageError
 from regard.layers import DecoderBlock, EncoderBlock
-from regard.models.encoder import SOURCE, TransformerEncoder
+from regard.models.encoder import TransformerEncoder
 from regard.models.model import Model
 from regard.models.transformer_decoder import TransformerDecoder
+from regard.question import SOURCE
 from regard.settings.model import (
     EncoderSettings,
     HeadCounts,
