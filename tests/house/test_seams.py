@@ -15,6 +15,8 @@ COMMAND_LINE = "cli"  # which has a command for each task
 # The same words for other things, by file.
 HOMONYMS = {
     "config.py": {"tag"},  # pydantic's word for what tells the members of a union apart
+    # What a model that was brought does, in the words that a trace has for it.
+    "interop/bring.py": {"translate", "classify", "language"},
     "settings/model.py": {"tag", "classify", "point"},  # kinds of readers
     "studio/traces.py": {"language"},  # in which a question is written
     "traces/overview.py": {"language"},
