@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # What the help lists, in the order in which somebody new needs it.
 PANELS = {
     "See it": ("demo", "studio", "models"),
-    "Ask": ("translate", "tag", "classify", "point", "continue", "predict", "look"),
+    "Ask": ("translate", "tag", "classify", "point", "continue", "predict", "align", "look"),
     "Train": ("data", "train", "config", "compare"),
     "Judge": ("evaluate", "heads", "doctor", "bench"),
 }

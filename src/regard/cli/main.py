@@ -115,6 +115,7 @@ def _unforeseen(fault: Exception) -> int:
 
 
 from regard.cli import (  # noqa: E402, F401  a command is added by being imported
+    align,
     bench,
     compare,
     config,
