@@ -131,8 +131,9 @@ def _pairs(
                 for some in (own.sure, own.possible)
             )
             truth.append(Links(*moved))
-    if len(sides[0]) != len(sides[1]) or (gold is not None and len(truth) != len(sides[0])):
-        counts = ", ".join(str(len(one)) for one in (*sides, *([truth] if gold else [])))
+    lengths = [*map(len, sides), *([] if gold is None else [len(truth)])]
+    if len(set(lengths)) > 1:
+        counts = ", ".join(map(str, lengths))
         raise DataError(f"the files have {counts} lines", str(source), "give files of one length")
     return list(zip(*sides, strict=True)), truth
 

@@ -131,8 +131,7 @@ def grown(one: Set, other: Set) -> Set:
     """What both say, and step by step each neighbour that one of them says and that links a new word."""
     found, union = set(one & other), one | other
     near = [step for step in product((-1, 0, 1), repeat=2) if step != (0, 0)]
-    fresh = True
-    while fresh:
+    while True:
         sources, targets = {s for s, _ in found}, {t for _, t in found}
         fresh = {
             (s + down, t + along)
@@ -141,9 +140,9 @@ def grown(one: Set, other: Set) -> Set:
             if (s + down, t + along) in union - found
             and (s + down not in sources or t + along not in targets)
         }
-        # One at a time, in order: two of them may link the same new word.
-        found |= set(sorted(fresh)[:1])
-    return frozenset(found)
+        if not fresh:
+            return frozenset(found)
+        found.add(min(fresh))  # one at a time, in order: two of them may link the same new word
 
 
 def agreement(pairs: Sequence[tuple[Set, Set]]) -> float:
