@@ -95,6 +95,39 @@ def pack(
         output.say(f"{made.folder}: {made.after:,} bytes of weights, {share:.0%} of the run's")
 
 
+@models.command("import")
+def bring_in(
+    folder: Annotated[Path, typer.Argument(help="A Marian (OPUS-MT) folder of Hugging Face's.")],
+    out: Annotated[Path, typer.Argument(help="The run folder to make.")],
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            help="A text file: its lines are translated by both models, and every number is compared. "
+            "This needs regard[hf]."
+        ),
+    ] = None,
+    lines: Annotated[int, typer.Option(min=1, help="So many lines of it, the first.")] = 100,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a translator of somebody else's in as a run: `regard translate OUT` runs it by our own engines.
+
+    What our modules do not hold is refused, and the clause is named.
+    """
+    output.speak_json(as_json)
+    from regard.interop import importing
+
+    texts = importing.first_lines(check, lines) if check is not None else []
+    run = importing.bring_in(folder, out)
+    parity = importing.compare(run, folder, texts) if texts else None
+    if output.wants_json:
+        output.answer({"folder": str(out), "parity": None if parity is None else vars(parity)})
+        return
+    output.say(f"{out}: regard translate {out} 'text'")
+    output.say(
+        f"compared with {folder.name}: {parity.words()}" if parity else "Not compared: --check FILE"
+    )
+
+
 def _facts(name: str) -> dict[str, Any]:
     from regard import box
     from regard.box.card import size

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
-from regard.tasks.axis import Tokens, word_starts
-from regard.text.words import starts_word, visible, word_label
+from regard.tasks.axis import Tokens
+from regard.text.words import starts_word, visible, word_label, word_starts
 
 Span = tuple[int, int, int] | None  # which text, and from where to where; None for a special piece
 SECOND = "┃"  # stands before the first piece of a second text

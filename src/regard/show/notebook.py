@@ -259,7 +259,7 @@ def _asked(model: Any, text: object, second: str | None = None) -> Trace:
             where="text",
             remedy='give the text, as in head_view(model, "two dogs run")',
         )
-    return trace(model, text, second=second)
+    return trace(model, text) if second is None else trace(model, text, second=second)
 
 
 def _text(axis: Axis | None) -> str:

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from pydantic import Field
 
 from regard.text import BEGIN, END, PAD, UNKNOWN, Codec
-from regard.text.words import splitter, starts_word, word_label
+from regard.text.words import starts_word, word_label, word_starts
 
 Weights = Float[np.ndarray, "heads query key"]
 
@@ -207,14 +207,6 @@ def _summed(
     total = np.zeros((len(weights), len(axis.words), weights.shape[2]))
     total[:, owners] = np.add.reduceat(weights, starts, axis=1, dtype=np.float64)
     return total
-
-
-def word_starts(text: str) -> list[int]:
-    """For each character, where its word starts."""
-    starts: list[int] = []
-    for _, (start, stop) in splitter().pre_tokenize_str(text):
-        starts += [start] * (stop - start)
-    return starts
 
 
 def _ends(codec: Codec, ids: Sequence[int]) -> list[int]:

@@ -79,7 +79,10 @@ class Translate(Task):
     @property
     def sizes(self) -> Sizes:
         """Two vocabularies, or one shared."""
-        shared = self.source is self.target
+        # Two sides that cut differently may still share one table, as those of imported models do.
+        shared = self.source is self.target or (
+            self.source.settings.shared and self.source.numbers_as(self.target)
+        )
         return Sizes(self.source.size, self.target.size, begin=BEGIN, end=END, shared=shared)
 
     def rows(self, examples: Sequence[Example]) -> list[Row]:

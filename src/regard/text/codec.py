@@ -8,17 +8,19 @@ from functools import cached_property
 from itertools import accumulate, groupby
 from typing import SupportsInt, final
 
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers.models import BPE, Model, Unigram, WordLevel
-from tokenizers.normalizers import Lowercase
+from tokenizers.normalizers import Lowercase, Normalizer, Precompiled, Replace, Strip
+from tokenizers.normalizers import Sequence as Sequential
+from tokenizers.pre_tokenizers import Metaspace
 
 from regard.errors import UsageError
 from regard.text import document
 from regard.text.count import refuse_surrogates
 from regard.text.learn import learn
 from regard.text.settings import TextSettings
-from regard.text.vocabulary import BYTES, SPECIALS, UNKNOWN, Vocabulary, reserved
-from regard.text.words import piece_label, splitter, starts_word, word_label
+from regard.text.vocabulary import BYTES, NEVER, SPECIALS, UNKNOWN, Vocabulary, reserved
+from regard.text.words import piece_label, splitter, starts_word, word_label, word_starts
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Codec:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._spaced = vocabulary.settings.kind not in ("byte", "char")
+        # Sentencepiece puts its own space in front.
+        self._adds_space = self._spaced and vocabulary.settings.kind != "sentencepiece"
         self._tokenizer = _tokenizer(vocabulary)
         self._raw = _raw(vocabulary)
 
@@ -84,7 +88,10 @@ class Codec:
     @cached_property
     def letters(self) -> frozenset[str]:
         """The characters that have a piece of their own; any other is unknown, or a row of bytes."""
-        learned = self._vocabulary.pieces[len(reserved(self.settings)) :]
+        learned: Iterable[str] = self._vocabulary.pieces[len(reserved(self.settings)) :]
+        if self.settings.kind == "sentencepiece":
+            scored = zip(self._vocabulary.pieces, self._vocabulary.scores, strict=True)
+            learned = [piece for piece, score in scored if score > NEVER]
         own = frozenset(piece for piece in learned if len(piece) == 1)
         return own | {" "} | {letter.upper() for letter in own if self.settings.lowercase}
 
@@ -105,6 +112,8 @@ class Codec:
     def explain(self, text: str) -> Encoding:
         """The pieces of a text and the words they belong to, written so that a person can read them."""
         refuse_surrogates(text, "text")
+        if self.settings.kind == "sentencepiece":
+            return self._explained(text)
         spaced = self._spaced_out(text)
         encoding = self._tokenizer.encode(spaced, add_special_tokens=False)
         more = len(spaced) - len(text)
@@ -129,6 +138,28 @@ class Codec:
             words=tuple(word_label(text[start:stop]) for start, stop in spans),
         )
 
+    def _explained(self, text: str) -> Encoding:
+        """The same where pieces know nothing of words: each belongs to the word its first letter is in."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        starts = word_starts(text)
+        words: list[str] = []
+        word_ids: list[int] = []
+        here = -1
+        for start, stop in encoding.offsets:
+            first = next((n for n in range(start, stop) if not text[n].isspace()), None)
+            if first is not None:
+                begin = first if starts_word(text[first]) else starts[first]
+                if begin != here:
+                    words.append("")
+                    here = begin
+                words[-1] = word_label(text[begin:stop].strip())
+            elif not words:  # the space in front of everything
+                words.append("")
+                here = 0
+            word_ids.append(len(words) - 1)
+        pieces = tuple(self.piece(number) for number in encoding.ids)
+        return Encoding(tuple(encoding.ids), pieces, tuple(word_ids), tuple(words))
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; specials vanish, but an unknown piece leaves its mark �."""
         text = b"".join([self._raw[self._known(number)] for number in ids])
@@ -144,6 +175,10 @@ class Codec:
     def pieces(self, ids: Iterable[SupportsInt]) -> tuple[str, ...]:
         """Several of them."""
         return tuple(self.piece(int(id)) for id in ids)
+
+    def numbers_as(self, other: Codec) -> bool:
+        """Whether every id stands for the same piece in both, however each of them cuts."""
+        return self is other or self._vocabulary.pieces == other._vocabulary.pieces
 
     def __repr__(self) -> str:
         return f"Codec({self.settings.kind}, {self.size:,} pieces)"
@@ -168,7 +203,7 @@ class Codec:
         return places
 
     def _spaced_out(self, text: str) -> str:
-        bare = not self._spaced or not text or text.startswith(self.settings.symbols)
+        bare = not self._adds_space or not text or text.startswith(self.settings.symbols)
         return text if bare else " " + text
 
     def _known(self, id: int) -> int:
@@ -182,9 +217,13 @@ class Codec:
 def _tokenizer(vocabulary: Vocabulary) -> Tokenizer:
     """The library's parts, put together here and nowhere else; a file only brings words and numbers."""
     tokenizer = Tokenizer(_model(vocabulary))
-    if vocabulary.settings.lowercase:
-        tokenizer.normalizer = Lowercase()
-    tokenizer.pre_tokenizer = splitter()
+    if vocabulary.settings.kind == "sentencepiece":
+        tokenizer.normalizer = _charmap(vocabulary)
+        tokenizer.pre_tokenizer = Metaspace("▁", "always", split=True)
+    else:
+        if vocabulary.settings.lowercase:
+            tokenizer.normalizer = Lowercase()
+        tokenizer.pre_tokenizer = splitter()
     # As they are typed, before anything is lower-cased or cut; their ids are the vocabulary's.
     tokenizer.add_tokens(
         [AddedToken(symbol, normalized=False) for symbol in vocabulary.settings.symbols]
@@ -202,10 +241,31 @@ def _model(vocabulary: Vocabulary) -> Model:
         case "unigram":
             scored = list(zip(pieces, vocabulary.scores, strict=True))
             return Unigram(scored, unk_id=UNKNOWN, byte_fallback=True)
+        case "sentencepiece":
+            names = list(map(_as_cut, pieces, vocabulary.scores, range(len(pieces))))
+            return Unigram(list(zip(names, _weighed(vocabulary.scores), strict=True)), UNKNOWN)
         case "char":
             return BPE(ids, [], unk_token=SPECIALS[UNKNOWN])
         case "word":
             return WordLevel(ids, unk_token=SPECIALS[UNKNOWN])
+
+
+def _charmap(vocabulary: Vocabulary) -> Normalizer:
+    """What sentencepiece does before it cuts: its table of characters, then single spaces and none around."""
+    spaces = [Replace(Regex(" {2,}"), " "), Strip()]
+    return Sequential([Precompiled(vocabulary.charmap), *spaces] if vocabulary.charmap else spaces)
+
+
+def _as_cut(piece: str, score: float, number: int) -> str:
+    """A piece as the library compares it; specials and what is never cut get names that nobody types."""
+    if number < len(SPECIALS) or score <= NEVER:
+        return f"\ufffe\uffff{number}"
+    return piece.replace(" ", "▁")
+
+
+def _weighed(scores: Sequence[float]) -> list[float]:
+    """The scores, where no piece that is never cut makes the unknown cheaper than it was."""
+    return [0.0 if score <= NEVER else score for score in scores]
 
 
 def _raw(vocabulary: Vocabulary) -> list[bytes]:

@@ -23,7 +23,9 @@ def write(name: str, body: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def read(name: str, keys: Sequence[str], text: str | bytes, where: str) -> dict[str, Any]:
+def read(
+    name: str, keys: Sequence[str], text: str | bytes, where: str, optional: Sequence[str] = ()
+) -> dict[str, Any]:
     """The body of such a document: exactly these keys, of this format, of a version we know."""
     value = strict_json.loads(text, max_depth=3, max_values=MOST_VALUES, where=where)
     if not isinstance(value, dict) or value.get("format") != name:
@@ -38,7 +40,7 @@ def read(name: str, keys: Sequence[str], text: str | bytes, where: str) -> dict[
     if type(version) is not int or version != VERSION:
         refuse(f"version must be {VERSION}, not {_shorten(version)}", where)
     body = {key: item for key, item in value.items() if key not in ("format", "version")}
-    if unexpected := sorted(set(body) ^ set(keys)):
+    if unexpected := sorted((set(body) - set(optional)) ^ set(keys)):
         refuse(f"missing or unknown key {_shorten(unexpected[0])}", where)
     return body
 

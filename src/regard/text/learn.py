@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import BPE
 from tokenizers.trainers import BpeTrainer
 
+from regard.errors import UsageError
 from regard.text.count import count_letters, count_words, most_frequent
 from regard.text.settings import TextSettings
 from regard.text.unigram import unigram
@@ -31,6 +32,12 @@ def learn(
     lines: Iterable[str], settings: TextSettings, progress: Callable[[int], None] | None = None
 ) -> Vocabulary:
     """The vocabulary these lines ask for; bytes need no lines, and read none."""
+    if settings.kind == "sentencepiece":
+        raise UsageError(
+            "a sentencepiece vocabulary comes with a model that is imported",
+            where="text.kind",
+            remedy="learn one with text.kind = unigram, or begin with the imported run: --from RUN",
+        )
     first = reserved(settings)
     if settings.kind == "byte":
         return Vocabulary(settings, first)

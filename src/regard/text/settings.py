@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from regard.config import Settings
 
-Kind = Literal["bpe", "unigram", "byte", "char", "word"]
+Kind = Literal["bpe", "unigram", "byte", "char", "word", "sentencepiece"]
 
 MOST_PIECES = 1 << 18  # more than any vocabulary in use has
 SHORTEST_SYMBOL, LONGEST_SYMBOL = 3, 32
@@ -23,6 +23,7 @@ class TextSettings(Settings):
 
     `bpe` merges frequent neighbours, `unigram` keeps the likeliest pieces, and both fall back to bytes,
     so that nothing is unknown to them; `byte` and `char` cut everywhere; `word` cuts at words only.
+    `sentencepiece` comes with models that are imported, and is not learned here.
     """
 
     kind: Kind = "bpe"

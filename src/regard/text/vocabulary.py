@@ -7,6 +7,8 @@ the settings come next, and the learned pieces last.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -25,41 +27,52 @@ BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 FORMAT = "regard-text"
 LONGEST_PIECE = 64  # characters
 MOST_BEGINNINGS = 400_000  # of unigram pieces: the library keeps some 340 bytes for each
+MOST_CHARMAP = 1 << 22  # bytes; those in use have a quarter of a million
+SCORED = ("unigram", "sentencepiece")
+NEVER = -1000.0  # the score of a piece that text is never cut into
 _KEYS = ("settings", "pieces", "merges", "scores")
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """All that a codec knows; `merges` is for bpe (pairs of ids, first merge first), `scores` for unigram."""
+    """All that a codec knows; `merges` is for bpe (pairs of ids, first merge first), `scores` for unigram.
+
+    A sentencepiece vocabulary has scores too, `NEVER` for a piece that text is not cut into, and in `charmap`
+    what it makes of characters before it cuts (Kudo 2018), as its own file has it.
+    """
 
     settings: TextSettings
     pieces: tuple[str, ...]
     merges: tuple[tuple[int, int], ...] = ()
     scores: tuple[float, ...] = ()
+    charmap: bytes = b""
 
     def to_json(self) -> str:
         """One JSON document; equal vocabularies give equal text."""
-        body = {
+        body: dict[str, Any] = {
             "settings": self.settings.model_dump(mode="json"),
             "pieces": self.pieces,
             "merges": self.merges,
             "scores": self.scores,
         }
+        if self.charmap:
+            body["charmap"] = base64.b64encode(self.charmap).decode()
         return document.write(FORMAT, body)
 
     @classmethod
     def from_json(cls, text: str | bytes, where: str) -> Vocabulary:
         """The vocabulary a document stands for; anything doubtful is a `ModelFileError`."""
-        body = document.read(FORMAT, _KEYS, text, where)
+        body = document.read(FORMAT, _KEYS, text, where, optional=("charmap",))
         settings = _settings(body["settings"], where)
         pieces = _pieces(body, settings, where)
         merges = _merges(body, settings, pieces, where)
-        return cls(settings, pieces, merges, _scores(body, settings, len(pieces), where))
+        scores = _scores(body, settings, len(pieces), where)
+        return cls(settings, pieces, merges, scores, _charmap(body, settings, where))
 
 
 def reserved(settings: TextSettings) -> tuple[str, ...]:
     """The pieces that are there before anything is learned."""
-    bytes_too = () if settings.kind in ("char", "word") else BYTES
+    bytes_too = BYTES if settings.kind in ("bpe", "unigram", "byte") else ()
     return SPECIALS + bytes_too + settings.symbols
 
 
@@ -96,7 +109,7 @@ def _pieces(body: Mapping[str, Any], settings: TextSettings, where: str) -> tupl
     for number in range(len(first), len(pieces)):
         if len(pieces[number]) > longest:
             document.refuse(f"pieces[{number}] has {len(pieces[number])} characters", where)
-    crowded = settings.kind == "unigram" and sum(map(len, pieces)) > MOST_BEGINNINGS
+    crowded = settings.kind in SCORED and sum(map(len, pieces)) > MOST_BEGINNINGS
     if crowded and beginnings(pieces) > MOST_BEGINNINGS:
         document.refuse(f"the pieces have more than {MOST_BEGINNINGS:,} beginnings", where)
     return pieces
@@ -130,10 +143,22 @@ def _scores(
     body: Mapping[str, Any], settings: TextSettings, size: int, where: str
 ) -> tuple[float, ...]:
     scores = document.entries(body, "scores", where)
-    wanted = size if settings.kind == "unigram" else 0
+    wanted = size if settings.kind in SCORED else 0
     if len(scores) != wanted:
         document.refuse(f"there are {len(scores):,} scores where {wanted:,} are needed", where)
     for number, score in enumerate(scores):
         if type(score) is not float or not -1000.0 <= score <= 0.0:
             document.refuse(f"scores[{number}] must be a logarithm between -1000.0 and 0.0", where)
     return tuple(scores)
+
+
+def _charmap(body: Mapping[str, Any], settings: TextSettings, where: str) -> bytes:
+    given = body.get("charmap", "")
+    if given and settings.kind != "sentencepiece":
+        document.refuse(f"a {settings.kind} vocabulary has no charmap", where)
+    if type(given) is not str or len(given) > MOST_CHARMAP:
+        document.refuse("charmap must be a text in base64", where)
+    try:
+        return base64.b64decode(given, validate=True)
+    except (binascii.Error, ValueError):
+        document.refuse("charmap must be a text in base64", where)

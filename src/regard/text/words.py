@@ -36,6 +36,14 @@ def splitter() -> PreTokenizer:
     return Split(Regex(f"{_WORD}|{_SPACES}|{_SYMBOL}"), "isolated")
 
 
+def word_starts(text: str) -> list[int]:
+    """For each character, where its word starts."""
+    starts: list[int] = []
+    for _, (start, stop) in splitter().pre_tokenize_str(text):
+        starts += [start] * (stop - start)
+    return starts
+
+
 def starts_word(character: str) -> bool:
     """Whether a piece that begins so is a word by itself, in a script that writes no spaces."""
     accent = unicodedata.category(character).startswith("M")

@@ -1,0 +1,189 @@
+"""A folder of Hugging Face's brought in as a run that our own engines execute, and proof that it is the same.
+
+>>> regard models import FOLDER runs/mine
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard import __version__
+from regard.config import to_toml
+from regard.errors import ModelFileError, UsageError, nearest
+from regard.interop.bring import library_for
+from regard.interop.marian import Marian
+from regard.models import build, count_parameters
+from regard.run import files, weights
+from regard.run.find import read_bounded
+from regard.run.folder import Run
+from regard.run.load import write_task
+from regard.tasks import Translate
+
+KINDS: dict[str, Callable[[Path, Mapping[str, Any]], Marian]] = {"marian": Marian.open}
+LONGEST = 24  # symbols of each answer that is compared
+
+
+def bring_in(folder: Path, out: Path) -> Run:
+    """Write a run folder with the model of this one: settings, tokenizer, weights and a card."""
+    if out.exists():
+        raise UsageError(f"{out.name} is there already", str(out), "choose a new folder")
+    config = _config(folder)
+    kind = str(config.get("model_type"))
+    if kind not in KINDS:
+        raise ModelFileError(
+            f"a model of kind '{kind}' cannot be brought in as a run: {nearest(kind, list(KINDS))}",
+            where=str(folder),
+            remedy=f"look into it as it is: regard look {folder} 'text'",
+        )
+    found = KINDS[kind](folder, config)
+    task, settings = found.task(), found.settings()
+    model = build(settings.model, task.sizes)
+    found.fill(model, _weights(folder))
+    notes = {"format": "pt", "regard": __version__}
+    layout = weights.lay_out(model.state_dict(), notes)
+    with files.new_folder(out, out.name, layout.size) as temporary:
+        files.write_new(temporary / "config.toml", to_toml(settings).encode())
+        write_task(temporary / "tokenizer.json", task, settings.task)
+        card = _card(out.name, folder, kind, count_parameters(model))
+        files.write_new(temporary / "README.md", card.encode())
+        files.write_new(temporary / "model.safetensors", layout.pieces(), layout.size)
+    return Run.open(out)
+
+
+def first_lines(path: Path, most: int) -> list[str]:
+    """The first lines of a text file that say something."""
+    content = read_bounded(path, "text file", 1 << 28).decode("utf-8", "replace")
+    found = [line for line in content.splitlines() if line.strip()][:most]
+    if not found:
+        raise UsageError("this file has no text to compare", str(path), "name another")
+    return found
+
+
+@final
+@dataclass(frozen=True)
+class Parity:
+    """How far the run and the folder agree."""
+
+    texts: int
+    same_ids: int | None  # texts cut alike; None where the folder's tokenizer cannot be opened
+    same_answers: int
+    difference: float  # the largest between log-probabilities of the same steps
+
+    def words(self) -> str:
+        """The report in a line."""
+        cut = "" if self.same_ids is None else f"{self.same_ids} of {self.texts} cut alike, "
+        return (
+            f"{cut}{self.same_answers} of {self.texts} greedy answers alike to the symbol, largest "
+            f"difference of a log-probability {self.difference:.1e}"
+        )
+
+
+@torch.no_grad()
+def compare(run: Run, folder: Path, texts: Sequence[str]) -> Parity:
+    """Both models write greedily, the same symbols are forced through both, and numbers are compared."""
+    library = library_for(str(folder))
+    found = Marian.open(folder, _config(folder))
+    theirs = library.AutoModelForSeq2SeqLM.from_pretrained(folder, local_files_only=True).eval()
+    ours = run.load_model()
+    tokenizer = _tokenizer(library, folder)
+    task = run.task
+    assert isinstance(task, Translate)
+    same_ids, same_answers, worst = 0, 0, 0.0
+    rows = torch.tensor(found.rows)
+    unsaid = torch.tensor([n not in found.said for n in range(len(rows))])
+    for text in texts:
+        source = task.encode(text)
+        given = rows[torch.from_numpy(source.astype(np.int64))]
+        if tokenizer is not None:
+            same_ids += tokenizer(text)["input_ids"] == given.tolist()
+        written = _greedy(ours, torch.from_numpy(source)[None].long())
+        states = theirs.model.encoder(input_ids=given[None]).last_hidden_state
+        forced = rows[torch.tensor([[1, *written[:-1]]])]
+        logits = theirs(encoder_outputs=(states,), decoder_input_ids=forced).logits[0]
+        expected = logits[:, rows].masked_fill(unsaid, -torch.inf).log_softmax(-1)
+        inputs = torch.tensor([[1, *written[:-1]]])
+        own = ours(torch.from_numpy(source)[None].long(), None, inputs)[0].log_softmax(-1)
+        same_answers += expected.argmax(-1).tolist() == written
+        likely = expected > -20
+        worst = max(worst, float((own - expected)[likely].abs().max()))
+    cut = None if tokenizer is None else same_ids
+    return Parity(len(texts), cut, same_answers, worst)
+
+
+def _greedy(model: Any, source: Tensor) -> list[int]:
+    from regard.decode import DecodeSettings, greedy
+
+    settings = DecodeSettings(beam=1, max_length=LONGEST)
+    found = greedy(model.decoder, model.encode(source), settings)[0][0]
+    return [*found.tokens, *([2] if found.finish == "end" else [])]
+
+
+def _tokenizer(library: Any, folder: Path) -> Any:
+    """The folder's own tokenizer, if what it needs is installed."""
+    try:
+        return library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (ImportError, OSError, ValueError):
+        return None
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    path = folder / "config.json"
+    if not path.is_file():
+        raise ModelFileError(
+            "this is no folder of Hugging Face's: there is no config.json",
+            where=str(folder),
+            remedy="name a folder that save_pretrained wrote",
+        )
+    try:
+        found = json.loads(read_bounded(path, "configuration", 1 << 22))
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        found = None
+    if not isinstance(found, dict):
+        raise ModelFileError("config.json is damaged", str(path), "get it again")
+    return found
+
+
+def _weights(folder: Path) -> Mapping[str, Tensor]:
+    """All tensors by name, as safetensors or as a pickle of which tensors alone are read."""
+    safe, pickled = folder / "model.safetensors", folder / "pytorch_model.bin"
+    if safe.is_file():
+        return weights.read(safe)
+    if not pickled.is_file():
+        raise ModelFileError(
+            "there are no weights", str(folder), "model.safetensors or pytorch_model.bin lies there"
+        )
+    try:
+        found = torch.load(pickled, map_location="cpu", weights_only=True)
+    except Exception as fault:
+        what = f"these weights cannot be read: {' '.join(str(fault).split())[:200]}"
+        raise ModelFileError(what, str(pickled), "get them again") from None
+    if not isinstance(found, dict):
+        raise ModelFileError("these are no weights", str(pickled), "get them again")
+    return found
+
+
+def _card(name: str, folder: Path, kind: str, parameters: int) -> str:
+    return f"""# {name}
+
+A translate model, brought in from the {kind} folder `{folder.name}` by `regard models import`. Its weights
+are those of its makers, under their licence; nothing was trained here.
+
+| | |
+|---|---|
+| task | translate |
+| brought in from | {folder.name} |
+| parameters | {parameters:,} |
+
+```
+regard translate {name} < input.txt
+regard look {name} "..."
+```
+"""
