@@ -19,7 +19,7 @@ else:  # what the parser hands over, whichever copy of click Typer brings
 
 models = typer.Typer(
     cls=Group,
-    help="List the models in the box, print a model's card, or pack a run to carry it.",
+    help="List the models in the box, print a model's card, pack a run to carry it, or import a model.",
     invoke_without_command=True,
 )
 app.add_typer(models, name="models")
@@ -95,23 +95,27 @@ def pack(
         output.say(f"{made.folder}: {made.after:,} bytes of weights, {share:.0%} of the run's")
 
 
-@models.command("import")
 def bring_in(
-    folder: Annotated[Path, typer.Argument(help="A Marian (OPUS-MT) folder of Hugging Face's.")],
-    out: Annotated[Path, typer.Argument(help="The run folder to make.")],
+    folder: Annotated[
+        Path, Argument(metavar="FOLDER", help="A Marian (OPUS-MT) folder of Hugging Face.")
+    ],
+    out: Annotated[Path, Argument(metavar="RUN", help="The run folder to make.")],
     check: Annotated[
         Path | None,
-        typer.Option(
-            help="A text file: its lines are translated by both models, and every number is compared. "
-            "This needs regard[hf]."
+        Option(
+            metavar="FILE",
+            help="A text file whose first lines both models translate, so that all numbers can be compared. "
+            "It needs `regard[hf]`.",
         ),
     ] = None,
-    lines: Annotated[int, typer.Option(min=1, help="So many lines of it, the first.")] = 100,
-    as_json: AsJson = False,
+    lines: Annotated[
+        int, Option(min=1, metavar="N", help="The number of lines that --check compares.")
+    ] = 100,
+    as_json: JsonObject = False,
 ) -> None:
-    """Bring a translator of somebody else's in as a run: `regard translate OUT` runs it by our own engines.
+    """Bring in a Hugging Face translator as a run, so that `regard translate RUN` answers with it.
 
-    What our modules do not hold is refused, and the clause is named.
+    What a run cannot hold is refused, and the reason is named.
     """
     output.speak_json(as_json)
     from regard.interop import importing
@@ -138,3 +142,4 @@ def _facts(name: str) -> dict[str, Any]:
 
 command(show, parent=models)
 command(pack, parent=models)
+command(bring_in, name="import", parent=models)
