@@ -17,6 +17,7 @@ HOMONYMS = {
     "config.py": {"tag"},  # pydantic's word for what tells the members of a union apart
     # What a model that was brought does, in the words that a trace has for it.
     "interop/bring.py": {"translate", "classify", "language"},
+    "interop/marian.py": {"translate", "Translate"},  # which a Marian folder is brought in as
     "settings/model.py": {"tag", "classify", "point"},  # kinds of readers
     "studio/traces.py": {"language"},  # in which a question is written
     "traces/overview.py": {"language"},
