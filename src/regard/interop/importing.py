@@ -150,7 +150,7 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def _weights(folder: Path) -> Mapping[str, Tensor]:
-    """All tensors by name, as safetensors or as a pickle of which tensors alone are read."""
+    """All tensors by name. A pickle is not read here: transformers opens it, and takes tensors alone."""
     safe, pickled = folder / "model.safetensors", folder / "pytorch_model.bin"
     if safe.is_file():
         return weights.read(safe)
@@ -158,14 +158,13 @@ def _weights(folder: Path) -> Mapping[str, Tensor]:
         raise ModelFileError(
             "there are no weights", str(folder), "model.safetensors or pytorch_model.bin lies there"
         )
+    library = library_for(str(pickled))
     try:
-        found = torch.load(pickled, map_location="cpu", weights_only=True)
-    except Exception as fault:
+        model = library.AutoModelForSeq2SeqLM.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, RuntimeError) as fault:
         what = f"these weights cannot be read: {' '.join(str(fault).split())[:200]}"
         raise ModelFileError(what, str(pickled), "get them again") from None
-    if not isinstance(found, dict):
-        raise ModelFileError("these are no weights", str(pickled), "get them again")
-    return found
+    return dict(model.state_dict())
 
 
 def _card(name: str, folder: Path, kind: str, parameters: int) -> str:
