@@ -356,7 +356,7 @@ def damage(folder: Path) -> Iterator[Seen]:
     (copied / "model.safetensors").write_bytes(content)
     yield regard("classify", "-m", copied, "so good").refused("is not what was written")
     (run / "data" / "probes.jsonl").write_bytes(b'{"question": 3}\n')
-    said = regard("look", run, "--device", "cpu")
+    said = regard("look", run)
     yield said.seen("fault of regard" not in said.out + said.err)
     yield from tests(
         "tests/training/test_stop.py::test_a_signal_is_an_exit_code_and_the_next_start_goes_on"
@@ -477,7 +477,7 @@ def obvious(_: Path) -> Iterator[Seen]:
     from regard.attention import Heads, attend
 
     length = len(pydoc.render_doc(library))
-    yield Seen("help(regard)", f"{length:,} characters", length < 20_000)
+    yield Seen("help(regard)", f"{length:,} characters", length < 40_000)
     yield Seen("inspect.signature(regard.train)", str(inspect.signature(library.train))[:80], True)
     model = library.load("tagger")
     seen = library.look(model, "it sleeps")
@@ -511,12 +511,16 @@ def newcomer(folder: Path) -> Iterator[Seen]:
         yield regard(command, "1 2 3").refused("regard train")
     pairs = folder / "pairs.tsv"
     pairs.write_text("".join(f"one {number}\ttwo {number}\n" for number in range(3000)))
-    said = (
-        regard("train", pairs, "--dry-run")
-        if "--dry-run" in regard("train", "--help").out
-        else regard("data", pairs)
+    from regard.run.resolve import resolve
+
+    chosen = resolve(train=[pairs], valid=[pairs]).model
+    tiny_one = resolve(name="vaswani2017-tiny", train=[pairs], valid=[pairs]).model
+    shown = f"width {chosen.encoder.width}, {chosen.encoder.layers} layers"
+    yield Seen("regard train pairs.tsv, of 3,000 pairs", shown, chosen == tiny_one)
+    yield from tests(
+        "tests/training/test_progress.py::test_",
+        "tests/cli/test_bar.py::test_",
     )
-    yield said.seen("tiny" in said.out, said.out[-300:])
 
 
 @point(18, "errors without a remedy, exit codes that differ")
