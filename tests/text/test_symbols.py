@@ -132,3 +132,14 @@ def test_what_cannot_be_a_symbol(symbols, fault):
     with pytest.raises(UsageError) as refused:
         parse(TextSettings, {"symbols": symbols})
     assert fault in refused.value.what
+
+
+@pytest.mark.parametrize("kind", ["word", "char"])
+def test_symbols_need_room_beside_something_to_learn(kind):
+    """With less room than the symbols take, all words but the last were learned."""
+    symbols = (">>de<<", ">>fr<<")
+    with pytest.raises(UsageError, match=f"a {kind} vocabulary needs room for at least 7 pieces"):
+        parse(TextSettings, {"kind": kind, "vocabulary": 6, "symbols": symbols})
+    codec = Codec.train(LINES, TextSettings(kind=kind, vocabulary=7, symbols=symbols))
+    assert codec.size == 7
+    assert Codec.from_json(codec.to_json()).size == 7

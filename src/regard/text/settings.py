@@ -15,6 +15,7 @@ Kind = Literal["bpe", "unigram", "byte", "char", "word", "sentencepiece"]
 MOST_PIECES = 1 << 18  # more than any vocabulary in use has
 SHORTEST_SYMBOL, LONGEST_SYMBOL = 3, 32
 MOST_SYMBOLS = 1_000
+FEWEST = 5  # 4 specials and something to learn
 FEWEST_SUBWORDS = 300  # 4 specials, 256 bytes, and room for letters
 
 
@@ -28,7 +29,7 @@ class TextSettings(Settings):
 
     kind: Kind = "bpe"
     """How text is cut."""
-    vocabulary: int = Field(default=8000, ge=5, le=MOST_PIECES)
+    vocabulary: int = Field(default=8000, ge=FEWEST, le=MOST_PIECES)
     """The most pieces, specials included."""
     shared: bool = True
     """One vocabulary for source and target."""
@@ -59,9 +60,10 @@ class TextSettings(Settings):
         return symbols
 
     @model_validator(mode="after")
-    def _holds_the_bytes(self) -> TextSettings:
-        fewest = FEWEST_SUBWORDS + len(self.symbols)
-        if self.kind in ("bpe", "unigram") and self.vocabulary < fewest:
+    def _holds_what_is_reserved(self) -> TextSettings:
+        subwords = self.kind in ("bpe", "unigram")
+        fewest = (FEWEST_SUBWORDS if subwords else FEWEST) + len(self.symbols)
+        if self.kind != "byte" and self.vocabulary < fewest:
             raise ValueError(f"a {self.kind} vocabulary needs room for at least {fewest} pieces")
         return self
 
