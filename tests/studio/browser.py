@@ -4,6 +4,7 @@ The page is the built one, the server a process of its own. Waiting is long, sin
 is asserted never depends on time.
 """
 
+import json
 import os
 import shutil
 from unittest.mock import patch
@@ -22,7 +23,7 @@ CHROMIUM = os.environ.get("REGARD_CHROMIUM") or shutil.which("chromium") or ""
 PATIENCE = 90_000  # milliseconds
 TEXT = "the black cat ate the mouse"
 VIEWS = {
-    "translate": "Translate",
+    "answer": "Translate",
     "heat": "Heat map",
     "lines": "Lines",
     "model": "Model",
@@ -35,7 +36,7 @@ VIEWS = {
 }
 # What a view shows once it is there.
 SHOWN = {
-    "translate": "ol.steps button",
+    "answer": "ol.steps button",
     "heat": "canvas[aria-roledescription='heat map']",
     "lines": "svg path.edge",
     "model": ".layer button canvas",
@@ -146,6 +147,27 @@ def watched(page, *places):
         lambda asked: None if asked.url.startswith(known) else faults.append(asked.url),
     )
     return faults
+
+
+def changed(page, change):
+    """Every trace is changed on its way to the page."""
+
+    def one(route):
+        answer = route.fetch()
+        told = answer.json()
+        change(told)
+        route.fulfill(response=answer, json=told)
+
+    def lines(route):
+        answer = route.fetch()
+        told = [json.loads(line) for line in answer.text().splitlines()]
+        for line in told:
+            if line["kind"] == "answered":
+                change(line["trace"])
+        route.fulfill(response=answer, body="\n".join(json.dumps(line) for line in told))
+
+    page.route("**/api/trace", one)
+    page.route("**/api/answer", lines)
 
 
 def open_at(page, address, **selection):

@@ -75,7 +75,7 @@ def test_nothing_stands_in_the_way(chromium, address, theme, run, text):
 
 # Where a view says what it shows, in words.
 TOLD = {
-    "translate": ".how",
+    "answer": ".how",
     "heat": ".sheet .caption",
     "model": ".lead p",
     "lessons": "article .caption",
@@ -170,7 +170,7 @@ def test_the_box_grows_with_its_text(page, address, width):
     """A long sentence is seen whole; of a very long one, a few lines and the rest by scrolling."""
     page.set_viewport_size({"width": width, "height": 844})
     open_at(page, address, run="phrases", text=TEXT)
-    settled(page, "translate")
+    settled(page, "answer")
     box = page.locator("form textarea").first
     sizes = "(box) => [box.clientHeight, box.scrollHeight]"
     one, _ = box.evaluate(sizes)
@@ -190,7 +190,7 @@ def test_the_box_grows_with_its_text(page, address, width):
 
 def test_enter_asks_and_shift_begins_a_line(page, address):
     open_at(page, address, run="phrases", text=TEXT)
-    settled(page, "translate")
+    settled(page, "answer")
     box = page.get_by_role("textbox", name="Type a sentence to translate")
     box.fill("the cat")
     page.keyboard.press("Shift+Enter")
@@ -199,7 +199,7 @@ def test_enter_asks_and_shift_begins_a_line(page, address):
     assert page.url.endswith(TEXT.replace(" ", "+")), "not asked yet"
     page.keyboard.press("Enter")
     page.wait_for_url("**text=the+cat%0Aate**")
-    settled(page, "translate")
+    settled(page, "answer")
     assert box.input_value() == "the cat\nate"
     box.fill(" ")
     page.keyboard.press("Enter")
@@ -223,7 +223,7 @@ def test_cell_cursor_is_read_out(page, address):
 
 # Where the focus must be, a key, and what is then read out.
 READ_OUT = {
-    "translate": ("ol.steps button", "ArrowRight", "section p[aria-live]"),
+    "answer": ("ol.steps button", "ArrowRight", "section p[aria-live]"),
     "lines": ("svg[role=application]", "ArrowDown", "p[aria-live]"),
     "graph": ("svg[role=application]", "ArrowDown", "p[aria-live]"),
     "neurons": (".queries button", "ArrowRight", "p[aria-live]"),
@@ -297,7 +297,7 @@ def test_the_answer_is_said_step_by_step(page, address):
     """A new answer plays once; the button plays it again, and each step shows where it looked."""
     open_at(page, address, run="phrases", text=TEXT)
     page.wait_for_selector("ol.steps.playing")
-    settled(page, "translate")
+    settled(page, "answer")
     second = page.locator("ol.steps bdi").nth(1).inner_text()
     page.get_by_role("button", name="Play").click()
     page.wait_for_selector("ol.steps.playing .later")
@@ -308,7 +308,7 @@ def test_the_answer_is_said_step_by_step(page, address):
 
 def test_another_symbol_is_forced(page, address):
     open_at(page, address, run="phrases", text=TEXT)
-    settled(page, "translate")
+    settled(page, "answer")
     other = page.locator("button.force:not(.chosen)").first
     word = other.inner_text()
     other.click()
@@ -323,16 +323,16 @@ def test_another_symbol_is_forced(page, address):
 @pytest.mark.parametrize("run", KINDS)
 def test_every_kind_of_model(page, address, run):
     text = KINDS[run]
-    for view in ("translate", "heat", "lines", "model", "graph", "neurons", "beam", "compare"):
+    for view in ("answer", "heat", "lines", "model", "graph", "neurons", "beam", "compare"):
         open_at(page, address, view=view, run=run, text=text, otherRun=run, otherText=text)
         settled(page)
         assert page.locator("[role=alert]").count() == 0, (run, view)
-        if (run, view) == ("tag", "translate"):  # a tag means nothing without its word
+        if (run, view) == ("tag", "answer"):  # a tag means nothing without its word
             assert page.locator("ol.steps .word").all_inner_texts() == text.split()
 
 
 def test_hostile_text_stays_text(page, address):
-    for view in ("translate", "heat", "lines", "model", "graph", "neurons", "beam", "compare"):
+    for view in ("answer", "heat", "lines", "model", "graph", "neurons", "beam", "compare"):
         open_at(page, address, view=view, run="rnn", text=HOSTILE, otherText=HOSTILE)
         settled(page)
         assert page.locator("main script, main img").count() == 0

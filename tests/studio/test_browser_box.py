@@ -5,7 +5,7 @@ The translator is a stand-in with untrained weights; what it says is nonsense, w
 
 import pytest
 
-from tests.studio.browser import needed, open_at, settled, watched
+from tests.studio.browser import changed, needed, open_at, settled, watched
 
 pytestmark = needed
 EXAMPLE = "the black cat ate the mouse ."
@@ -31,7 +31,7 @@ def answer(page):
 
 def test_it_opens_on_an_example_already_translated(page, address):
     page.goto(address)
-    settled(page, "translate")
+    settled(page, "answer")
     assert page.locator("form textarea").first.input_value() == EXAMPLE
     assert page.locator("header select").input_value() == "translator"
     assert shown(to(page)) == "Automatic (French)"
@@ -44,7 +44,7 @@ def test_it_opens_on_an_example_already_translated(page, address):
 
 def test_another_language_is_chosen_and_the_link_keeps_it(page, address, chromium):
     page.goto(address)
-    settled(page, "translate")
+    settled(page, "answer")
     assert to(page).locator("option").all_inner_texts() == [
         "Automatic (French)",
         "English",
@@ -54,13 +54,13 @@ def test_another_language_is_chosen_and_the_link_keeps_it(page, address, chromiu
     to(page).select_option("de")
     page.wait_for_url("**to=de**")
     page.wait_for_selector("p.source:has-text('>>de<<')")
-    settled(page, "translate")
+    settled(page, "answer")
     said = answer(page)
     context = chromium.new_context()
     other = context.new_page()
     faults = watched(other, address)
     other.goto(page.url)
-    settled(other, "translate")
+    settled(other, "answer")
     assert to(other).input_value() == "de"
     assert answer(other) == said
     context.close()
@@ -69,7 +69,7 @@ def test_another_language_is_chosen_and_the_link_keeps_it(page, address, chromiu
 
 def test_a_german_text_goes_into_english_by_itself(page, address):
     open_at(page, address, text="die schwarze Katze fraß die Maus .")
-    settled(page, "translate")
+    settled(page, "answer")
     assert shown(to(page)) == "Automatic (English)"
     to(page).select_option("de")
     page.wait_for_selector("text=This looks like German already.")
@@ -79,23 +79,23 @@ def test_a_german_text_goes_into_english_by_itself(page, address):
 
 def test_each_model_begins_with_its_own_example_until_somebody_types(page, address):
     page.goto(address)
-    settled(page, "translate")
+    settled(page, "answer")
     page.locator("header select").select_option("tagger")
     page.wait_for_selector("nav a:text-is('Tag')")
-    settled(page, "translate")
+    settled(page, "answer")
     assert to(page).count() == 0
     page.locator("form textarea").first.fill("my own words")
     page.keyboard.press("Enter")
     page.wait_for_url("**text=my+own+words**")
     page.locator("header select").select_option("sentiment")
     page.wait_for_selector("nav a:text-is('Classify')")
-    settled(page, "translate")
+    settled(page, "answer")
     assert page.locator("form textarea").first.input_value() == "my own words"
 
 
 def test_what_is_copied_as_python_names_the_box(page, address):
     page.goto(address)
-    settled(page, "translate")
+    settled(page, "answer")
     page.get_by_role("button", name="Copy as Python").click()
     page.wait_for_selector("text=Python copied")
     code = page.evaluate("() => navigator.clipboard.readText()")
@@ -105,14 +105,7 @@ def test_what_is_copied_as_python_names_the_box(page, address):
 @pytest.mark.parametrize("view", ["heat", "lines", "compare"])
 def test_many_heads_fit_a_phone(page, address, view):
     """Sixteen are the most that get a button each."""
-
-    def with_many(route):
-        answer = route.fetch()
-        told = answer.json()
-        told["sites"] = [{**site, "heads": 16} for site in told["sites"]]
-        route.fulfill(response=answer, json=told)
-
-    page.route("**/api/trace", with_many)
+    changed(page, lambda told: [site.update(heads=16) for site in told["sites"]])
     page.set_viewport_size({"width": 390, "height": 844})
     open_at(page, address, view=view)
     settled(page, view)

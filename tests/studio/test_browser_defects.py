@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.studio.browser import TEXT, VIEWS, needed, open_at, press_until, settled
+from tests.studio.browser import TEXT, VIEWS, changed, needed, open_at, press_until, settled
 
 pytestmark = needed
 
@@ -21,7 +21,7 @@ def view_of(page):
 class TestBackAndForward:
     def test_each_step_of_navigation_can_be_undone(self, page, address):
         open_at(page, address, run="transformer", text="a b c")
-        settled(page, "translate")
+        settled(page, "answer")
         page.get_by_role("link", name="Heat map").click()
         settled(page, "heat")
         page.get_by_role("button", name="3", exact=True).click()
@@ -34,7 +34,7 @@ class TestBackAndForward:
         page.wait_for_selector("h2:has-text('mean of all 3 heads')")
         assert view_of(page) == "Heat map"
         page.go_back()
-        settled(page, "translate")
+        settled(page, "answer")
         assert view_of(page) == "Translate"
         page.go_forward()
         settled(page, "heat")
@@ -61,14 +61,19 @@ class TestBackAndForward:
 class TestLinks:
     def test_an_unknown_run_is_said_and_no_other_answers(self, page, address):
         asked = []
-        page.on("request", lambda one: asked.append(one.url) if "/api/trace" in one.url else None)
+        page.on(
+            "request",
+            lambda one: (
+                asked.append(one.url) if re.search("/api/(trace|answer)", one.url) else None
+            ),
+        )
         open_at(page, address, run="nosuch", text="hello")
         alert = page.wait_for_selector("[role=alert]")
         assert "There is no run called “nosuch” here." in alert.inner_text()
         assert page.locator("header select").input_value() == "nosuch"
         assert asked == []
         page.locator("main").get_by_role("button", name="transformer").click()
-        settled(page, "translate")
+        settled(page, "answer")
         assert page.locator("[role=alert]").count() == 0
 
     @pytest.mark.parametrize(
@@ -110,7 +115,7 @@ class TestLanguage:
         page = chromium.new_page()
         page.set_default_timeout(90_000)
         held = []
-        page.route("**/api/trace", lambda route: held.append(route))
+        page.route("**/api/answer", lambda route: held.append(route))
         open_at(page, address, text="the black cat")
         to = page.locator("form label:has(span:text-is('To')) select")
         shown = "(one) => one.selectedOptions[0].text"
@@ -121,15 +126,15 @@ class TestLanguage:
         held.pop().abort()
         page.wait_for_selector("[role=alert]")
         assert to.evaluate(shown) == "Automatic"
-        page.unroute("**/api/trace")
+        page.unroute("**/api/answer")
         page.get_by_role("button", name="Try again").click()
-        settled(page, "translate")
+        settled(page, "answer")
         used = page.locator("p.source .key").first.inner_text()
         assert used == ">>fr<<"
         assert to.evaluate(shown) == "Automatic (French)"
         to.select_option("de")
         page.wait_for_selector("p.source:has-text('>>de<<')")
-        page.route("**/api/trace", lambda route: route.abort())
+        page.route("**/api/answer", lambda route: route.abort())
         page.locator("form textarea").first.fill("the mouse")
         page.keyboard.press("Enter")
         page.wait_for_selector("[role=alert]")
@@ -143,7 +148,7 @@ class TestLanguage:
             found = {}
             for view in ("Translate", "Heat map", "Lines"):
                 page.locator("nav[aria-label=Views]").get_by_role("link", name=view).click()
-                settled(page, {"Translate": "translate"}.get(view, view.split()[0].lower()))
+                settled(page, {"Translate": "answer"}.get(view, view.split()[0].lower()))
                 if view == "Lines":
                     texts = page.locator("aside .number").all_inner_texts()
                     found[view] = max(float(one.strip("<")) for one in texts)
@@ -153,17 +158,17 @@ class TestLanguage:
             return found
 
         open_at(page, address, to="de", row=1)
-        settled(page, "translate")
+        settled(page, "answer")
         assert "This head is the default" in page.locator("section p.small").first.inner_text()
         page.locator("canvas[aria-roledescription='heat map']").click(position={"x": 5, "y": 5})
         before = weights()
         lines = before.pop("Lines")
         assert before["Translate"] == f"{lines:.3f}"
         page.locator("nav[aria-label=Views]").get_by_role("link", name="Translate").click()
-        settled(page, "translate")
+        settled(page, "answer")
         page.get_by_role("button", name="mean of all").click()
         page.wait_for_selector("section p.small:has-text('mean of all 3 heads')")
-        settled(page, "translate")
+        settled(page, "answer")
         after = weights()
         assert after["Translate"] == f"{after['Lines']:.3f}" != before["Translate"]
 
@@ -179,10 +184,10 @@ class TestLanguage:
 class TestBeamTree:
     def test_a_forced_token_has_one_probability_and_is_marked(self, page, address):
         open_at(page, address, run="phrases", text=TEXT)
-        settled(page, "translate")
+        settled(page, "answer")
         page.locator("button.force:not(:disabled)").nth(3).click()
         page.wait_for_selector("ol.steps .forced")
-        settled(page, "translate")
+        settled(page, "answer")
         share = page.locator("ol.steps .forced small").inner_text()
         page.get_by_role("link", name="Beam tree").click()
         settled(page, "beam")
@@ -261,15 +266,9 @@ def test_a_graph_of_a_long_text_draws_only_tokens_that_exist(page, address):
 def test_a_sentence_is_shown_as_text_and_controls_only_in_tokens(page, address):
     text = "the 👩\u200d👩\u200d👧 mouse"
 
-    def with_joiners(route):
-        answer = route.fetch()
-        told = answer.json()
-        told["answer"]["text"] = text
-        route.fulfill(response=answer, json=told)
-
-    page.route("**/api/trace", with_joiners)
+    changed(page, lambda told: told["answer"].update(text=text))
     open_at(page, address, run="phrases", text=text)
-    settled(page, "translate")
+    settled(page, "answer")
     assert page.locator(".answer .all").inner_text() == text
     assert page.locator(".question").inner_text() == text
     page.get_by_role("link", name="Compare").click()
@@ -279,7 +278,7 @@ def test_a_sentence_is_shown_as_text_and_controls_only_in_tokens(page, address):
 
 def test_an_unknown_word_is_shown_beside_its_mark(page, address):
     open_at(page, address, run="phrases", text="The zebra ate the mouse")
-    settled(page, "translate")
+    settled(page, "answer")
     chips = page.locator("p.source .key").all_inner_texts()
     assert "<unk> The" in chips
     assert "<unk> zebra" in chips
@@ -288,7 +287,7 @@ def test_an_unknown_word_is_shown_beside_its_mark(page, address):
 
 def test_alternatives_sum_to_one(page, address):
     open_at(page, address, run="phrases", text=TEXT)
-    settled(page, "translate")
+    settled(page, "answer")
     rows = page.locator("section[aria-label^='What else'] .fill")
     widths = rows.evaluate_all("(all) => all.map((one) => parseFloat(one.style.width))")
     assert sum(widths) == pytest.approx(100, abs=1e-3)
@@ -361,7 +360,7 @@ def test_compare_opens_on_two_sides_that_differ(page, address):
 
 def test_one_step_is_not_spoken_of_as_several(page, address):
     open_at(page, address, run="classify", text="what a lovely day")
-    settled(page, "translate")
+    settled(page, "answer")
     assert page.locator(".how").inner_text() == "Below the answer is its probability."
 
 
@@ -372,7 +371,7 @@ def test_a_tab_that_was_touched_does_not_stay_dark(chromium, address):
     page = context.new_page()
     page.set_default_timeout(90_000)
     open_at(page, address, run="phrases", text=TEXT)
-    settled(page, "translate")
+    settled(page, "answer")
     page.locator("nav[aria-label=Views] a:text-is('Lines')").tap()
     settled(page, "lines")
     colours = page.locator("nav[aria-label=Views] a:not([aria-current])").evaluate_all(

@@ -11,7 +11,7 @@ pytestmark = needed
 
 # Each with something in it that is not as at the start.
 STATES = {
-    "translate": {"text": TEXT, "beam": 2, "row": 2},
+    "answer": {"text": TEXT, "beam": 2, "row": 2},
     "heat": {"text": TEXT, "row": 3, "column": 2, "words": 1},
     "lines": {"text": TEXT, "row": -1},
     "model": {"text": "the witch chased a frog"},
@@ -72,7 +72,7 @@ def test_one_selection_for_all_views(page, address):
     assert said.startswith(f"{chosen} looks at")
 
 
-@pytest.mark.parametrize("view", ["translate", "lessons"])
+@pytest.mark.parametrize("view", ["answer", "lessons"])
 def test_a_studio_for_others_asks_for_its_token(chromium, runs, tmp_path, view):
     more = ("--no-open", "--host", "0.0.0.0", "--token", "a-long-token")
     with server(runs["rnn"], folder=tmp_path, more=more) as one:

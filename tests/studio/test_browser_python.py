@@ -12,11 +12,11 @@ pytestmark = needed
 # What can be chosen on the page, and where. All of it is in the address.
 STATES = {
     "plain": ({}, VIEWS),
-    "one head": ({"head": 1}, ("translate", "heat", "lines", "graph", "neurons", "compare")),
-    "all heads": ({"head": "mean"}, ("translate", "heat", "lines", "graph", "compare")),
+    "one head": ({"head": 1}, ("answer", "heat", "lines", "graph", "neurons", "compare")),
+    "all heads": ({"head": "mean"}, ("answer", "heat", "lines", "graph", "compare")),
     "words": ({"words": 1}, ("heat", "lines", "compare")),
-    "greedy": ({"beam": 1}, ("translate", "heat", "beam")),
-    "a row": ({"row": 1}, ("translate", "heat", "lines", "graph", "neurons")),
+    "greedy": ({"beam": 1}, ("answer", "heat", "beam")),
+    "a row": ({"row": 1}, ("answer", "heat", "lines", "graph", "neurons")),
     "all rows": ({"row": -1}, ("lines", "graph")),
 }
 ODD = 'the "black"\\ cat 👩\u200d👧 \u00e9 true {0}'  # what Python must be told with care
@@ -70,7 +70,7 @@ def all_states(page, address, run_copied, kind, text):
             settled(page)
             told = run_copied()
             assert page.locator("[role=alert]").count() == 0, (kind, state, view)
-            if view == "translate":
+            if view == "answer":
                 assert told["seen"].answer.text.strip() == shown_answer(page).strip() or (
                     told["seen"].answer.text == "" or kind in ("tag", "tagger")
                 )
@@ -88,7 +88,7 @@ def test_a_run_that_was_trained_here(page, address, run_copied):
 @pytest.mark.parametrize("text", [ODD, "\u202ea\u200bb", "a\nb\tc"])
 def test_a_text_that_is_hard_to_quote(page, address, run_copied, text):
     open_at(page, address, run="rnn", text=text)
-    settled(page, "translate")
+    settled(page, "answer")
     assert run_copied()["seen"].question == text
 
 
@@ -97,12 +97,12 @@ def test_a_forced_beginning(page, address, run_copied, kind):
     """Chosen on the page, in Translate and in the tree; the program gives the answer that is shown."""
     text = {**KINDS, "phrases": TEXT}[kind]
     open_at(page, address, run=kind, text=text)
-    settled(page, "translate")
+    settled(page, "answer")
     typed = page.locator("ol.steps small:has-text('typed')").count()
     page.locator("ol.steps button").nth(typed).click()
     page.locator("button.force:not(:disabled)").first.click()
     page.wait_for_selector("ol.steps .forced")
-    settled(page, "translate")
+    settled(page, "answer")
     told = run_copied()["seen"]
     shown = page.locator("ol.steps small").all_inner_texts()
     assert [step.given for step in told.steps] == [
@@ -158,6 +158,6 @@ class TestBox:
     def test_the_language_is_the_one_that_was_used(self, page, address, run_copied, to):
         """The page's first screen, where nobody has chosen a language, and with one chosen."""
         open_at(page, address, **({"to": to} if to else {}))
-        settled(page, "translate")
+        settled(page, "answer")
         told = run_copied()["seen"]
         assert told.axes["source"].pieces[0] == f">>{to or 'fr'}<<"

@@ -41,7 +41,7 @@ def test_each_sentence_can_be_looked_at(page, address):
     page.wait_for_function("() => location.hash.includes('part=2')")
     settled(page, "heat")
     page.get_by_role("link", name="Translate").click()
-    settled(page, "translate")
+    settled(page, "answer")
     assert page.locator(".question").inner_text() == "C d e?"
     page.go_back()
     page.go_back()
@@ -94,7 +94,7 @@ def test_runs_made_meanwhile_appear_and_a_server_that_is_back_is_noticed(fresh, 
     fresh.set_default_timeout(90_000)
     with inside(make(found, page=built())) as (url, _):
         open_at(fresh, url, text="a b c")
-        settled(fresh, "translate")
+        settled(fresh, "answer")
         kinds.make(tmp_path / "second", "tag")
         fresh.evaluate("() => window.dispatchEvent(new Event('focus'))")
         fresh.wait_for_selector("header option[value=second]", state="attached")

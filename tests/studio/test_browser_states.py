@@ -16,7 +16,7 @@ pytestmark = needed
 
 # What each view asks for last, before it can draw.
 ASKED = {
-    "translate": "**/api/trace",
+    "answer": "**/api/answer",
     "heat": "**/weights/**",
     "lines": "**/weights/**",
     "model": "**/thumbnails",
@@ -75,20 +75,20 @@ def test_every_view_waits_is_refused_and_recovers(plain, address, view):
 
 
 def test_what_is_no_json_is_a_fault_that_can_be_tried_again(plain, address):
-    plain.route("**/api/trace", lambda route: route.fulfill(body="<html>a proxy</html>"))
+    plain.route("**/api/answer", lambda route: route.fulfill(body="<html>a proxy</html>"))
     open_at(plain, address, run="phrases", text=TEXT)
     alert = plain.wait_for_selector("[role=alert]")
     assert "could not be read" in alert.inner_text()
     assert plain.locator("form textarea").first.input_value() == TEXT
-    plain.unroute("**/api/trace")
+    plain.unroute("**/api/answer")
     plain.get_by_role("button", name="Try again").click()
-    settled(plain, "translate")
+    settled(plain, "answer")
 
 
 def test_a_long_wait_says_why(plain, address):
     plain.clock.install()
-    plain.route("**/api/trace", lambda route: None)
-    with plain.expect_request("**/api/trace"):  # before it, the page waits for its own parts
+    plain.route("**/api/answer", lambda route: None)
+    with plain.expect_request("**/api/answer"):  # before it, the page waits for its own parts
         open_at(plain, address, run="phrases", text=TEXT)
     plain.wait_for_selector(".loading")
     plain.clock.run_for(3000)

@@ -11,6 +11,7 @@ import torch
 from regard.answer.look import trace
 from regard.answer.predictor import Predictor
 from regard.attention import watch
+from regard.studio import schema
 from regard.tasks import Prediction
 from regard.tasks.axis import Tokens
 from regard.tasks.task import device_of
@@ -64,6 +65,20 @@ def test_what_is_told_is_what_was_traced(kind, asked, own):
         assert found["axes"][axis]["pieces"] == list(tokens.pieces)
         assert found["axes"][axis]["words"] == list(tokens.words)
     assert [site["path"] for site in found["sites"]] == [site.path for site in traced.sites]
+
+
+@pytest.mark.parametrize("kind", TEXT)
+def test_what_is_told_is_what_the_schema_says(kind, asked, client):
+    """Nothing more and nothing less: the page's types are made from it."""
+    found = asked(kind, TEXT[kind])
+    schema.TraceAbout.model_validate(found, extra="forbid")
+    tree = client.get(f"/api/trace/{found['id']}/tree").json()
+    schema.TreeAbout.model_validate(tree, extra="forbid")
+    for site in found["sites"][:1]:
+        neurons = client.get(f"/api/trace/{found['id']}/neurons/{site['index']}/0/0").json()
+        schema.Neurons.model_validate(neurons, extra="forbid")
+    about = schema.About.model_validate(client.get("/api/about").json(), extra="forbid")
+    assert found["task"] in about.tasks
 
 
 def drawn(weights, scores):

@@ -91,7 +91,7 @@ def test_the_first_minute(chromium, installed, tmp_path):
         page = chromium.new_page()
         faults = watched(page, one.url)
         page.goto(one.url)
-        settled(page, "translate")
+        settled(page, "answer")
         example = box.card(box.names()[0]).example
         assert page.locator("form textarea").first.input_value() == example
         assert page.locator(".answer .all").inner_text() not in ("", "(nothing)")

@@ -13,6 +13,7 @@ const card = (name: string, more: Partial<RunCard> = {}): RunCard => ({
   example: `${name} says`,
   place: name,
   live: false,
+  ready: true,
   ...more,
 });
 let about: About;
@@ -24,7 +25,13 @@ async function settle(): Promise<void> {
 }
 
 async function open(runs: readonly RunCard[], hash = ""): Promise<void> {
-  about = { version: "", runs, toys: [], demo: { state: "absent", run: "demo", message: "" } };
+  about = {
+    version: "",
+    runs,
+    tasks: {},
+    toys: [],
+    demo: { state: "absent", run: "demo", message: "" },
+  };
   location.hash = hash;
   close = $effect.root(() => studio.open());
   flushSync();
@@ -104,7 +111,7 @@ it("Back leads to what was looked at before, and Forward on again", async () => 
   history.back();
   await leadsTo("lines", 2);
   history.back();
-  await leadsTo("translate", null);
+  await leadsTo("answer", null);
   history.forward();
   await leadsTo("lines", 2);
 });

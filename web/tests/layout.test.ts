@@ -8,8 +8,8 @@ import {
   spelled,
   ticks,
   tree,
-  type Expansion,
 } from "../src/pure/layout";
+import type { Expansion } from "../src/schema";
 
 it("arrow keys move the cursor and stop at the edges", () => {
   const here = { row: 1, column: 1 };
@@ -55,8 +55,11 @@ it("a beam's tree finds each candidate's parent through the slots that were kept
     symbol,
     slot,
     fate,
+    id: 0,
     log_probability: -1,
     total: -1,
+    winner: false,
+    forced: false,
   });
   const nodes = tree([
     [node(0, "I", 0, "kept"), node(0, "a", 1, "kept"), node(0, "x", -1, "dropped")],

@@ -20,6 +20,7 @@ const run: RunCard = {
   languages: { en: "English", fr: "French", de: "German" },
   directions: ["en-fr", "en-de", "fr-en", "de-en"],
   live: false,
+  ready: true,
 };
 
 it("translates into the language chosen, or leaves it to the server", () => {

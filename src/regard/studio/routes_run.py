@@ -26,7 +26,9 @@ def about(studio: Here) -> Response:
     A run that is trained meanwhile is in the list when it is asked for again, behind the others.
     """
     from regard.data.toys import TOYS
+    from regard.tasks.choose import TASKS
     from regard.tasks.names import task_for
+    from regard.traces.overview import task_about
 
     studio.look_again()
     toys = [
@@ -34,8 +36,14 @@ def about(studio: Here) -> Response:
         for toy in TOYS.values()
     ]
     runs = [studio.shelf.about(name) for name in studio.shelf.names]
-    demo = studio.demo.as_dict()
-    return as_json({"version": __version__, "runs": runs, "toys": toys, "demo": demo})
+    found = {
+        "version": __version__,
+        "runs": runs,
+        "tasks": {name: task_about(task) for name, task in TASKS.items()},
+        "toys": toys,
+        "demo": studio.demo.as_dict(),
+    }
+    return as_json(found)
 
 
 @router.get("/runs/{name}/metrics", response_model=schema.Metrics, summary="Losses and scores")

@@ -1,4 +1,8 @@
-"""What is sent and what comes back, as the OpenAPI document shows it."""
+"""What is sent and what comes back: the one schema of the API.
+
+The OpenAPI document is made from it, and so are the page's types, `web/src/schema.ts`
+(`python -m tests.house.schema --write`).
+"""
 
 from __future__ import annotations
 
@@ -112,7 +116,7 @@ class Score(BaseModel):
     direction: Annotated[str, Field(description="the pair of languages, such as `en-fr`, if any")]
 
 
-class RunAbout(BaseModel):
+class RunCard(BaseModel):
     """A run in a few words; `languages` where it knows several."""
 
     name: str
@@ -134,7 +138,19 @@ class RunAbout(BaseModel):
     ready: Annotated[bool, Field(description="it has a model that can be asked")]
 
 
-class ToyAbout(BaseModel):
+class TaskAbout(BaseModel):
+    """What a page must know of a task: how it is asked for, and how its answers are read."""
+
+    verb: Annotated[str, Field(description="what a model of it does, such as `tag words`")]
+    hint: Annotated[str, Field(description="what a person is asked to type")]
+    reading: Annotated[
+        str, Field(description="how the symbols of an answer are read; may be empty")
+    ]
+    searches: Annotated[bool, Field(description="an answer is searched for symbol by symbol")]
+    continues: Annotated[bool, Field(description="an answer begins with the question")]
+
+
+class Toy(BaseModel):
     """Built-in data."""
 
     name: str
@@ -155,8 +171,9 @@ class About(BaseModel):
     """What the studio has to show."""
 
     version: str
-    runs: list[RunAbout]
-    toys: list[ToyAbout]
+    runs: list[RunCard]
+    tasks: Annotated[dict[str, TaskAbout], Field(description="by the `task` of runs and traces")]
+    toys: list[Toy]
     demo: DemoAbout
 
 
@@ -180,7 +197,7 @@ class Step(BaseModel):
     ]
 
 
-class AxisTokens(BaseModel):
+class Axis(BaseModel):
     """The tokens along one side of a map, and the words they belong to."""
 
     pieces: Annotated[list[str], Field(description="as the model reads them; `▁` is a space")]
@@ -188,7 +205,7 @@ class AxisTokens(BaseModel):
     words: list[str]
 
 
-class SiteAbout(BaseModel):
+class Site(BaseModel):
     """One attention of the model; its matrices are asked for one head at a time."""
 
     index: Annotated[int, Field(description="the `site` of other requests")]
@@ -214,6 +231,25 @@ class SiteAbout(BaseModel):
     ]
 
 
+class RunnerUp(BaseModel):
+    """Another whole answer that the search ended with."""
+
+    text: str
+    score: float | None
+
+
+class Answer(BaseModel):
+    """What the model answered; `words` where each symbol belongs to a word of the question."""
+
+    text: str
+    score: Annotated[float | None, Field(description="what the search ranked it by")]
+    symbols: list[str]
+    log_probabilities: list[float | None]
+    finish: Annotated[str, Field(description="end, or what stopped it before, such as length")]
+    alternatives: list[RunnerUp]
+    words: list[str] = []
+
+
 class TraceAbout(BaseModel):
     """An answer and the list of what can be looked at."""
 
@@ -221,15 +257,10 @@ class TraceAbout(BaseModel):
     task: str
     model: str
     question: str
-    answer: Annotated[
-        dict[str, Any],
-        Field(description="text, score, symbols, ids, log_probabilities, finish, alternatives"),
-    ]
+    answer: Answer
     steps: list[Step]
-    axes: Annotated[
-        dict[str, AxisTokens], Field(description="source, target, said and others, by name")
-    ]
-    sites: list[SiteAbout]
+    axes: Annotated[dict[str, Axis], Field(description="source, target, said and others, by name")]
+    sites: list[Site]
     language: Annotated[str, Field(description="of the question, guessed; empty if of no matter")]
     to: Annotated[str, Field(description="the language of the answer; empty if there is one alone")]
     look: Annotated[
@@ -265,7 +296,7 @@ class Expansion(BaseModel):
     total: Annotated[
         float | None, Field(description="of the hypothesis so far, forced symbols included")
     ]
-    fate: Annotated[str, Field(description="kept, ended or dropped")]
+    fate: Literal["kept", "ended", "dropped"]
     slot: Annotated[int, Field(description="where it is kept; -1 when dropped")]
     winner: Annotated[bool, Field(description="part of the answer")]
     forced: Annotated[bool, Field(description="it was asked for, by `prefix` or as the prompt")]

@@ -41,6 +41,7 @@ class Classify(Labelling):
     name = "classify"
     verb = "classify"
     method = "classify"
+    hint = "Type a text to classify"
 
     @classmethod
     def learn(

@@ -31,6 +31,8 @@ class Language(Task):
     name = "language"
     verb = "continue text"
     method = "complete"
+    hint = "Type a beginning"
+    continues = True
     reads_nothing = True
     sides = "target"
     decided_by = "perplexity"  # which no answer shows

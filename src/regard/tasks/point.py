@@ -36,6 +36,10 @@ class Point(Task):
     name = "point"
     verb = "point"
     method = "point"
+    hint = "Numbers, or points: 3 1 2, or 0.1,0.9 0.4,0.2"
+    reading = (
+        "Each number is a position in the question, counted from 0; below it is its probability."
+    )
     end = STOP
 
     @classmethod

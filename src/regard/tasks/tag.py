@@ -34,6 +34,8 @@ class Tag(Labelling):
     name = "tag"
     verb = "tag words"
     method = "tag"
+    hint = "Type a sentence to tag"
+    reading = "Below each word are its tag and the probability of that tag."
 
     @classmethod
     def learn(

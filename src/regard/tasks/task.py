@@ -104,6 +104,9 @@ class Task(ABC):
     decided_by: ClassVar[Literal["answers", "perplexity"]] = (
         "answers"  # which model is the better one
     )
+    hint: ClassVar[str] = "Type a text"  # what a person is asked to give
+    reading: ClassVar[str] = ""  # how the symbols of an answer are read, where that is not plain
+    continues: ClassVar[bool] = False  # whether an answer begins with the question
 
     @property
     def packs(self) -> bool:

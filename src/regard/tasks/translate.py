@@ -44,6 +44,7 @@ class Translate(Task):
     name = "translate"
     verb = "translate"
     method = "translate"
+    hint = "Type a sentence to translate"
 
     @classmethod
     def learn(

@@ -16,6 +16,7 @@ from regard.text.keep import languages
 from regard.text.language import guess
 
 if TYPE_CHECKING:
+    from regard.tasks import Task
     from regard.traces.step import TracedStep
     from regard.traces.trace import Trace
 
@@ -47,6 +48,12 @@ def overview(trace: Trace) -> dict[str, Any]:
         "look_heads": list(trace.look.heads) if trace.look else [],
         "has_tree": trace.tree is not None,
     }
+
+
+def task_about(task: type[Task]) -> dict[str, Any]:
+    """What a page must know of a task: how it is asked for, and how its answers are read."""
+    names = ("verb", "hint", "reading", "searches", "continues")
+    return {name: getattr(task, name) for name in names}
 
 
 def candidates(trace: Trace) -> list[list[dict[str, Any]]]:

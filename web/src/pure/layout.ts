@@ -1,5 +1,7 @@
 // Where things stand: cells under a pointer, the cursor's next place, ticks, curves, and the beam's tree.
 
+import type { Expansion } from "../schema";
+
 export interface Place {
   readonly row: number;
   readonly column: number;
@@ -89,18 +91,6 @@ export function bend(x0: number, y0: number, x1: number, y1: number): string {
   const numbers = [x0, y0, middle, y0, middle, y1, x1, y1].map((number) => number.toFixed(1));
   const [a, b, c, d, e, f, g, h] = numbers;
   return `M${a} ${b}C${c} ${d} ${e} ${f} ${g} ${h}`;
-}
-
-export interface Expansion {
-  readonly parent: number;
-  readonly symbol: string;
-  readonly log_probability: number | null;
-  readonly total: number | null;
-  readonly fate: "kept" | "dropped" | "ended";
-  readonly slot: number;
-  readonly winner?: boolean;
-  /** Whether it was asked for rather than found. */
-  readonly forced?: boolean;
 }
 
 export interface TreeNode extends Expansion {

@@ -2,7 +2,7 @@
 // so that a link brings back exactly what was seen.
 
 export const VIEWS = [
-  "translate",
+  "answer",
   "heat",
   "lines",
   "model",
@@ -58,7 +58,7 @@ export interface Selection {
 }
 
 export const START: Selection = {
-  view: "translate",
+  view: "answer",
   run: "",
   text: "",
   to: "",

@@ -1,136 +1,25 @@
 // What a page shows, and the engine that it comes from: a server, or the page itself where the trace is inside it.
 
-import type { Expansion } from "../pure/layout";
 import type { Value } from "../pure/lesson";
 import type { Matrix } from "../pure/matrix";
+import type { About, Neurons, Site, TraceAbout, TreeAbout } from "../schema";
 
-export interface RunCard {
-  readonly name: string;
-  readonly task: string;
-  readonly parameters: number;
-  readonly summary: string;
-  /** Of the model's card, one for each direction; of a run without a card, of its best evaluation. */
-  readonly scores?: readonly {
-    readonly name: string;
-    readonly value: number | null;
-    readonly test: string;
-    readonly direction: string;
-  }[];
-  /** A text to begin with. */
-  readonly example?: string;
-  /** Languages by code that it can be asked to translate into. */
-  readonly languages?: Readonly<Record<string, string>>;
-  /** The pairs of languages that it learned, as en-fr; none: not told. */
-  readonly directions?: readonly string[];
-  /** How it cuts text: bpe, word and so on. */
-  readonly pieces?: string;
-  /** The built-in data or the files that it learned from. */
-  readonly learned?: string;
-  /** What Python loads it by. */
-  readonly place: string;
-  readonly live: boolean;
-  /** Whether there is a model to ask; not yet, while its training begins. */
-  readonly ready?: boolean;
-}
+export type {
+  About,
+  Alternative,
+  Answer,
+  Axis,
+  Lesson as LessonCard,
+  Neurons,
+  RunCard,
+  Site,
+  Step,
+  TaskAbout,
+} from "../schema";
 
-export interface Toy {
-  readonly name: string;
-  readonly title: string;
-  readonly story: string;
-  readonly task: string;
-}
-
-export interface About {
-  readonly version: string;
-  readonly runs: readonly RunCard[];
-  readonly toys: readonly Toy[];
-  readonly demo: {
-    readonly state: "absent" | "running" | "done" | "failed";
-    readonly run: string;
-    readonly message: string;
-  };
-}
-
-export interface Axis {
-  readonly pieces: readonly string[];
-  readonly word_ids: readonly (number | null)[];
-  readonly words: readonly string[];
-}
-
-export interface Site {
-  readonly index: number;
-  readonly path: string;
-  readonly kind: string;
-  readonly layer: number;
-  readonly queries: string;
-  readonly keys: string;
-  readonly heads: number;
-  readonly score: string;
-  readonly normaliser: string;
-  readonly shape: readonly [number, number, number];
-  readonly width: number;
-  readonly combine: string;
-  readonly scale: number;
-  /** Of each head: the mean, over queries, of its largest weight. */
-  readonly sharpness: readonly number[];
-}
-
-export interface Alternative {
-  readonly symbol: string;
-  readonly id: number;
-  readonly log_probability: number | null;
-}
-
-export interface Step {
-  readonly symbol: string;
-  readonly log_probability: number | null;
-  /** Whether it was forced rather than chosen. */
-  readonly given: boolean;
-  readonly alternatives: readonly Alternative[];
-}
-
-export interface Answer {
-  readonly text: string;
-  readonly score: number;
-  readonly symbols: readonly string[];
-  readonly log_probabilities: readonly number[];
-  readonly finish: string;
-  readonly alternatives?: readonly unknown[];
-}
-
-export interface Trace {
+export interface Trace extends TraceAbout {
   /** The question that it answers, as the page put it. */
   readonly asked: Question;
-  readonly id: string;
-  readonly task: string;
-  readonly question: string;
-  readonly answer: Answer;
-  readonly steps: readonly Step[];
-  readonly axes: Readonly<Record<string, Axis>>;
-  readonly sites: readonly Site[];
-  /** The path of the site that best shows where the answer comes from. */
-  readonly look?: string;
-  /** Its heads to take the mean of; none: of all. */
-  readonly look_heads?: readonly number[];
-  /** The languages of question and answer, where the model knows several. */
-  readonly language?: string;
-  readonly to?: string;
-  readonly has_tree: boolean;
-}
-
-export interface Neurons {
-  readonly query: readonly number[];
-  readonly keys: readonly (readonly number[])[];
-  readonly contributions: readonly (readonly number[])[];
-  /** What the model adds for the distance alone. */
-  readonly bias: readonly number[] | null;
-  /** Nothing where the query could not look. */
-  readonly scores: readonly (number | null)[];
-  readonly weights: readonly number[];
-  /** The places of the keys shown: the heaviest, where there are many. */
-  readonly places: readonly number[];
-  readonly total: number;
-  readonly capped: boolean;
 }
 
 export interface Metrics {
@@ -154,14 +43,6 @@ export interface Sample {
   readonly answer: string;
   readonly axes: Readonly<Record<string, readonly string[]>>;
   readonly sites: readonly SampleSite[];
-}
-
-export interface LessonCard {
-  readonly name: string;
-  readonly title: string;
-  readonly lectures: readonly string[];
-  readonly about?: string;
-  readonly inputs: Readonly<Record<string, unknown>>;
 }
 
 export interface LessonStep {
@@ -274,7 +155,7 @@ export interface Engine {
     row: number,
     signal: AbortSignal,
   ): Promise<Neurons>;
-  tree(trace: Trace, signal: AbortSignal): Promise<{ readonly steps: Expansion[][] }>;
+  tree(trace: Trace, signal: AbortSignal): Promise<TreeAbout>;
   /** Where a file of the whole trace can be fetched; nothing where this page is that file. */
   exportPath(trace: Trace, kind: string): string | undefined;
 }

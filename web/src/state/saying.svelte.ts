@@ -38,7 +38,7 @@ export class Saying {
   }
 
   get isGenerated(): boolean {
-    return ["translate", "language", "point"].includes(this.trace().task);
+    return studio.taskOf(this.trace().task)?.searches ?? true;
   }
 
   /** What has been said up to now, as far as the pieces alone tell. */

@@ -1,9 +1,9 @@
 // The studio's server, asked over HTTP. Every refusal becomes an `ApiError` a person can act on.
 
-import type { Expansion } from "../pure/layout";
 import { jsonLines } from "../pure/lines";
 import { decode, type Matrix } from "../pure/matrix";
 import { Recent } from "../pure/recent";
+import type { TreeAbout } from "../schema";
 import {
   ApiError,
   isRenewed,
@@ -21,17 +21,25 @@ import {
   type Worked,
 } from "./api";
 
+function gone(): ApiError {
+  return new ApiError(
+    "The studio does not answer.",
+    "",
+    "Is “regard studio” still running in its terminal? Start it and try again; your text is kept.",
+  );
+}
+
+function unreadable(path: string): ApiError {
+  return new ApiError("The studio's answer could not be read.", path, "Try again.");
+}
+
 async function ask(path: string, options: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(path, { credentials: "same-origin", ...options });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError(
-      "The studio does not answer.",
-      "",
-      "Is “regard studio” still running in its terminal? Start it and try again; your text is kept.",
-    );
+    throw gone();
   }
   const trace = response.status === 404 && /^api\/trace\/([^/]+)/.exec(path)?.[1];
   // Whoever shows this trace asks for it anew; then what waits here is no longer wanted.
@@ -61,7 +69,7 @@ async function json<Found>(path: string, options: RequestInit = {}): Promise<Fou
     return (await response.json()) as Found;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError("The studio's answer could not be read.", path, "Try again.");
+    throw unreadable(path);
   }
 }
 
@@ -113,7 +121,12 @@ export const server: Engine = {
     const { split } = wish;
     const asked = { ...body(wish), ...(split === undefined ? {} : { split }) };
     const response = await ask("api/answer", post(asked, signal));
-    for await (const line of jsonLines(response.body!)) yield read(line, wish);
+    try {
+      for await (const line of jsonLines(response.body!)) yield read(line, wish);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw error instanceof SyntaxError ? unreadable("api/answer") : gone();
+    }
   },
   async weights(trace, site, head, words, signal) {
     const [, rows, columns] = shapeOf(trace, site, words);
@@ -133,8 +146,7 @@ export const server: Engine = {
   },
   neurons: (trace, site, head, row, signal) =>
     json<Neurons>(`api/trace/${name(trace.id)}/neurons/${site.index}/${head}/${row}`, { signal }),
-  tree: (trace, signal) =>
-    json<{ steps: Expansion[][] }>(`api/trace/${name(trace.id)}/tree`, { signal }),
+  tree: (trace, signal) => json<TreeAbout>(`api/trace/${name(trace.id)}/tree`, { signal }),
   exportPath: (trace, kind) => `api/trace/${name(trace.id)}/export.${kind}`,
 };
 

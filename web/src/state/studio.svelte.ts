@@ -20,10 +20,12 @@ import {
   type About,
   type RunCard,
   type Site,
+  type TaskAbout,
   type Trace,
   type Wish,
 } from "./api";
 import { asked, type Asking } from "./asked.svelte";
+import type { Opening } from "./inside";
 import { Passage } from "./passage.svelte";
 import type { Heads } from "./picture.svelte";
 import { polled, type Polled } from "./polled.svelte";
@@ -73,10 +75,11 @@ class Studio {
   trace: Asking<Trace> = NOTHING;
 
   /** Begin to ask; called once, by the page, so that effects have an owner. */
-  open(): void {
+  open(opening: Opening = { selection: {} }): void {
     this.#follow(history.state);
+    if (!location.hash) this.selection = change(START, opening.selection);
     this.typed = this.selection.text;
-    const kept = remembered();
+    const kept = opening.theme ?? remembered();
     if (kept) this.theme = kept;
     const dark = window.matchMedia("(prefers-color-scheme: dark)");
     this.prefersDark = dark.matches;
@@ -131,7 +134,7 @@ class Studio {
   #wish(): string | null {
     const { text, beam, reading } = this.selection;
     const { run } = this;
-    if (!run || run.ready === false || !text.trim()) return null;
+    if (!run || run.ready === false || (api.canAsk && !text.trim())) return null;
     const wish: Wish = { run: run.name, text, to: this.to, beam, prefix: [] };
     return JSON.stringify(reading ? { ...wish, split: reading === "sentences" } : wish);
   }
@@ -205,8 +208,7 @@ class Studio {
     const found = trace.now.state === "ready" ? trace.now.found : undefined;
     const shape = found && site ? shapeOf(found, site, selection.words) : [];
     const runs = this.about.found?.runs.map(({ name }) => name);
-    const rows =
-      selection.view === "translate" ? found?.steps.length : isMap ? shape[1] : undefined;
+    const rows = selection.view === "answer" ? found?.steps.length : isMap ? shape[1] : undefined;
     return [
       ...unread(misread(this.#link)),
       ...unmet(selection, {
@@ -243,6 +245,17 @@ class Studio {
     const runs = this.about.found?.runs ?? [];
     const { run } = this.selection;
     return run ? runs.find(({ name }) => name === run) : runs[0];
+  }
+
+  /** What the server says of a task; nothing of one that it does not know. */
+  taskOf(name: string | undefined): TaskAbout | undefined {
+    return this.about.found?.tasks[name ?? ""];
+  }
+
+  /** What the run does with a text, as one word: Translate, Tag, Continue. */
+  get verb(): string {
+    const [word = ""] = (this.taskOf(this.run?.task)?.verb ?? "answer").split(" ");
+    return word.charAt(0).toUpperCase() + word.slice(1);
   }
 
   /** The name of a run that was asked for and is not here; the demo's, while it is being prepared, is awaited. */
@@ -429,5 +442,5 @@ export function headNote(head: Heads): string {
 export function notesOf(run: string, trace: Trace): string[] {
   const quote = (text: string): string => `“${isolated(readable(text))}”`;
   const answer = trace.answer.text ? ` and answers ${quote(trace.answer.text)}` : "";
-  return [`${run} reads ${quote(trace.question)}${answer}.`];
+  return [`${run || "A model"} reads ${quote(trace.question)}${answer}.`];
 }

@@ -1,0 +1,231 @@
+// The types of what the studio's API gives: made from src/regard/studio/schema.py, never by hand.
+// python -m tests.house.schema --write
+
+/** A score of the model's card; of a run without a card, the deciding metric of its best evaluation. */
+export interface Score {
+  /** the metric, such as BLEU */
+  readonly name: string;
+  readonly value: number | null;
+  /** the test set, or `held out` for the run's own */
+  readonly test: string;
+  /** the pair of languages, such as `en-fr`, if any */
+  readonly direction: string;
+}
+
+/** A run in a few words; `languages` where it knows several. */
+export interface RunCard {
+  readonly name: string;
+  readonly task: string;
+  readonly parameters: number;
+  /** what it is made of and trained on */
+  readonly summary: string;
+  readonly scores?: readonly Score[];
+  readonly languages?: Readonly<Record<string, string>>;
+  /** the pairs of languages it learned, such as `en-fr`, if told */
+  readonly directions?: readonly string[];
+  /** how it cuts text: `bpe`, `word` and so on */
+  readonly pieces?: string;
+  /** the built-in data or the files it learned */
+  readonly learned?: string;
+  /** a text to begin with, if one is known */
+  readonly example?: string;
+  /** what `regard.load` takes, where the studio was started */
+  readonly place: string;
+  /** it trains now */
+  readonly live: boolean;
+  /** it has a model that can be asked */
+  readonly ready: boolean;
+}
+
+/** What a page must know of a task: how it is asked for, and how its answers are read. */
+export interface TaskAbout {
+  /** what a model of it does, such as `tag words` */
+  readonly verb: string;
+  /** what a person is asked to type */
+  readonly hint: string;
+  /** how the symbols of an answer are read; may be empty */
+  readonly reading: string;
+  /** an answer is searched for symbol by symbol */
+  readonly searches: boolean;
+  /** an answer begins with the question */
+  readonly continues: boolean;
+}
+
+/** Built-in data. */
+export interface Toy {
+  readonly name: string;
+  readonly title: string;
+  readonly story: string;
+  readonly task: string;
+}
+
+/** The demo: not begun, being trained, trained, or failed with a message. */
+export interface DemoAbout {
+  readonly state: "absent" | "running" | "done" | "failed";
+  readonly run: string;
+  readonly message?: string;
+}
+
+/** What the studio has to show. */
+export interface About {
+  readonly version: string;
+  readonly runs: readonly RunCard[];
+  /** by the `task` of runs and traces */
+  readonly tasks: Readonly<Record<string, TaskAbout>>;
+  readonly toys: readonly Toy[];
+  readonly demo: DemoAbout;
+}
+
+/** Another whole answer that the search ended with. */
+export interface RunnerUp {
+  readonly text: string;
+  readonly score: number | null;
+}
+
+/** What the model answered; `words` where each symbol belongs to a word of the question. */
+export interface Answer {
+  readonly text: string;
+  /** what the search ranked it by */
+  readonly score: number | null;
+  readonly symbols: readonly string[];
+  readonly log_probabilities: readonly (number | null)[];
+  /** end, or what stopped it before, such as length */
+  readonly finish: string;
+  readonly alternatives: readonly RunnerUp[];
+  readonly words?: readonly string[];
+}
+
+/** One symbol that a step could have said. */
+export interface Alternative {
+  readonly symbol: string;
+  readonly id: number;
+  readonly log_probability: number | null;
+}
+
+/** One symbol of the answer, or its end; probabilities are natural logarithms, null for impossible. */
+export interface Step {
+  readonly symbol: string;
+  readonly id: number;
+  readonly log_probability: number | null;
+  /** it was asked for, by `prefix` or as the prompt */
+  readonly given: boolean;
+  /** the ten likeliest in its place, best first */
+  readonly alternatives: readonly Alternative[];
+}
+
+/** The tokens along one side of a map, and the words they belong to. */
+export interface Axis {
+  /** as the model reads them; `▁` is a space */
+  readonly pieces: readonly string[];
+  /** for each piece the number of its word */
+  readonly word_ids: readonly number[];
+  readonly words: readonly string[];
+}
+
+/** One attention of the model; its matrices are asked for one head at a time. */
+export interface Site {
+  /** the `site` of other requests */
+  readonly index: number;
+  /** of the module inside the model */
+  readonly path: string;
+  /** encoder-self, decoder-self, cross, rnn, pointer or pool */
+  readonly kind: string;
+  /** from 0 */
+  readonly layer: number;
+  /** the axis of the rows */
+  readonly queries: string;
+  /** the axis of the columns */
+  readonly keys: string;
+  readonly heads: number;
+  /** how a query meets a key, such as scaled-dot */
+  readonly score: string;
+  /** how scores become weights, such as softmax */
+  readonly normaliser: string;
+  /** what a neuron adds: a product, or additive */
+  readonly combine: string;
+  /** what a product is multiplied by */
+  readonly scale: number;
+  /** heads, query, key */
+  readonly shape: readonly [number, number, number];
+  /** neurons that a score is a sum of */
+  readonly width: number;
+  readonly value_width: number;
+  /** whether the distance adds to a score */
+  readonly has_bias: boolean;
+  /** of each head: the mean, over queries, of its largest weight */
+  readonly sharpness: readonly number[];
+}
+
+/** An answer and the list of what can be looked at. */
+export interface TraceAbout {
+  /** for the other requests; forgotten when many newer came */
+  readonly id: string;
+  readonly task: string;
+  readonly model: string;
+  readonly question: string;
+  readonly answer: Answer;
+  readonly steps: readonly Step[];
+  /** source, target, said and others, by name */
+  readonly axes: Readonly<Record<string, Axis>>;
+  readonly sites: readonly Site[];
+  /** of the question, guessed; empty if of no matter */
+  readonly language: string;
+  /** the language of the answer; empty if there is one alone */
+  readonly to: string;
+  /** the path of the site that best shows the answer's origin */
+  readonly look: string;
+  /** the heads of it to take the mean of; none: of all */
+  readonly look_heads: readonly number[];
+  readonly has_tree: boolean;
+}
+
+/** One query against its heaviest keys: each row of `contributions`, plus the bias, sums to a score. */
+export interface Neurons {
+  readonly query: readonly number[];
+  /** which keys: their columns in the matrix */
+  readonly places: readonly number[];
+  /** a row a key, a number a neuron */
+  readonly keys: readonly (readonly number[])[];
+  readonly contributions: readonly (readonly number[])[];
+  /** what the distance adds, if it does */
+  readonly bias: readonly number[] | null;
+  /** null where the query could not look */
+  readonly scores: readonly (number | null)[];
+  readonly weights: readonly number[];
+  /** keys there are */
+  readonly total: number;
+  /** whether some are left out */
+  readonly capped: boolean;
+}
+
+/** One candidate of one step of the search. */
+export interface Expansion {
+  /** the slot it continues, of the step before */
+  readonly parent: number;
+  readonly symbol: string;
+  readonly id: number;
+  readonly log_probability: number | null;
+  /** of the hypothesis so far, forced symbols included */
+  readonly total: number | null;
+  readonly fate: "kept" | "ended" | "dropped";
+  /** where it is kept; -1 when dropped */
+  readonly slot: number;
+  /** part of the answer */
+  readonly winner: boolean;
+  /** it was asked for, by `prefix` or as the prompt */
+  readonly forced: boolean;
+}
+
+/** Every candidate that search compared, step by step; none for models that do not search. */
+export interface TreeAbout {
+  readonly steps: readonly (readonly Expansion[])[];
+}
+
+/** A worked example, with the lecture's numbers as its inputs. */
+export interface Lesson {
+  readonly name: string;
+  readonly title: string;
+  readonly lectures: readonly string[];
+  readonly about: string | null;
+  readonly inputs: Readonly<Record<string, unknown>>;
+}
