@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
 PAGE   := src/regard/studio/page/index.html
+EXPLORER := src/regard/show/explorer/explorer.js
 WEB    := $(shell find web -type f -not -path '*/node_modules/*' 2>/dev/null)
 # Instruction sets of older processors, for every library below torch, and the tests whose results are rounded.
 AVX2   := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
@@ -27,14 +28,14 @@ setup: $(READY)  ## regard in .venv, with the studio's page: all that a user nee
 demo: $(READY)   ## watch a small attention model learn, in this terminal
 	@$(BIN)/regard demo
 
-studio: $(READY) $(PAGE)  ## the browser studio
+studio: $(READY) $(PAGE) $(EXPLORER)  ## the browser studio
 	@$(BIN)/regard studio
 
-page: $(READY) $(PAGE)  ## the studio's page, built again if web/ has changed
+page: $(READY) $(PAGE) $(EXPLORER)  ## the studio's page and that of a saved trace, built again if web/ has changed
 
 setup-dev: $(DEV)  ## regard in .venv, with what checks and tests need
 
-check: $(DEV) $(PAGE)  ## format, lint, types, import order, house rules, the page's own tests
+check: $(DEV) $(PAGE) $(EXPLORER)  ## format, lint, types, import order, house rules, the page's own tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -42,7 +43,7 @@ check: $(DEV) $(PAGE)  ## format, lint, types, import order, house rules, the pa
 	$(BIN)/python tools/page.py ci check test
 	$(BIN)/pytest -q tests/house
 
-test: $(DEV)     ## the fast tests
+test: $(DEV) $(PAGE) $(EXPLORER)  ## the fast tests
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --ignore=tests/house
 
 test-cpu: $(DEV) ## tests of numbers again, as on processors with AVX2 alone, and without it
@@ -75,6 +76,11 @@ $(READY): pyproject.toml constraints.txt
 $(DEV): pyproject.toml constraints.txt
 	@$(PYTHON) tools/install.py $(VENV) dev
 	@touch $(READY) $@
+
+# One build makes both.
+$(EXPLORER): $(PAGE)
+	@test -f $@ || $(BIN)/python tools/page.py ci build
+	@touch $@
 
 $(PAGE): $(WEB) | $(READY)
 	@echo "Building the studio's page."

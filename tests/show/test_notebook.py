@@ -15,6 +15,7 @@ import regard
 from regard.errors import UsageError
 from regard.show import notebook
 from regard.show.notebook import Page, head_view, model_view, neuron_view
+from regard.traces.overview import overview
 from tests.traces.kit import traced
 
 TOKENS = ["[CLS]", "the", "Ġcat", "##s", "[SEP]"]
@@ -50,8 +51,9 @@ def test_signatures(name):
 def test_weights_of_any_model():
     shown = described(head_view(attention(), TOKENS, layer=2, heads=[1], html_action="return"))
     assert [site["shape"] for site in shown["trace"]["sites"]] == [[2, 5, 5]] * 3
-    assert shown["start"] == {"view": "lines", "words": False, "site": 2, "head": 1}
-    assert shown["names"]["source"]["pieces"][2] == "cat"
+    start = {"view": "lines", "words": False, "site": shown["trace"]["sites"][2]["path"], "head": 1}
+    assert shown["opening"] == {"selection": start}
+    assert shown["trace"]["axes"]["source"]["pieces"][2] == "▁cat"
 
 
 def test_a_chosen_part():
@@ -61,7 +63,7 @@ def test_a_chosen_part():
         )
     )
     assert [(s["layer"], s["heads"]) for s in shown["trace"]["sites"]] == [(2, 1), (0, 1)]
-    assert shown["start"]["view"] == "model"
+    assert shown["opening"]["selection"]["view"] == "model"
 
 
 def test_encoder_and_decoder():
@@ -87,16 +89,17 @@ def test_encoder_and_decoder():
 def test_the_second_sentence_is_marked():
     for tokens, marked in ((["a", "b", "c", "d", "e"], "┃d"), (["▁a", "▁b", "c", "▁d", "e"], "┃d")):
         shown = described(head_view(attention(), tokens, 3, html_action="return"))
-        assert shown["names"]["source"]["pieces"][3] == marked
+        assert shown["trace"]["axes"]["source"]["pieces"][3].removeprefix("▁") == marked
 
 
 def test_a_trace_of_our_own():
     seen = traced("transformer")
     for view in (head_view, model_view, neuron_view):
-        assert described(view(seen, html_action="return"))["trace"] == seen.describe()
-    start = described(neuron_view(seen, layer=0, head=1, html_action="return"))["start"]
-    assert seen.sites[start["site"]].path == "reader.blocks.0.cross.attention"
-    assert start["head"] == 1
+        told = described(view(seen, html_action="return"))["trace"]
+        assert told == json.loads(json.dumps({"id": "inside", **overview(seen)}))
+    opening = described(neuron_view(seen, layer=0, head=1, html_action="return"))["opening"]
+    assert opening["selection"]["site"] == "reader.blocks.0.cross.attention"
+    assert opening["selection"]["head"] == 1
 
 
 @pytest.mark.parametrize(
@@ -137,7 +140,7 @@ def test_in_a_notebook_it_is_displayed(monkeypatch):
 def test_a_model_and_a_text_are_enough(monkeypatch):
     seen = traced("transformer")
     calls = []
-    monkeypatch.setattr(notebook, "trace", lambda *given: calls.append(given) or seen)
+    monkeypatch.setattr(notebook, "trace", lambda *given, **more: calls.append(given) or seen)
     model = Path("runs/first")
     for view in (head_view, model_view, neuron_view):
         shown = described(view(model, "two dogs run"))

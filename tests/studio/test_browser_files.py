@@ -14,7 +14,7 @@ pytestmark = needed
 FILES = ("PNG", "SVG", "CSV", "HTML")
 # Words that a file of this view must hold: its title, its labels, its legend.
 HELD = {
-    "translate": (TEXT, "What else it could have said", "rows: query, columns: key", "weight"),
+    "answer": (TEXT, "What else it could have said", "rows: query, columns: key", "weight"),
     "heat": ("Decoder attention", "rows: query, columns: key", "mouse", "weight"),
     "lines": ("Decoder attention", "looks at", "mouse"),
     "model": ("Every head of phrases", "additive", "weight"),
@@ -132,8 +132,8 @@ def test_two_views_in_one_notebook_leave_each_other_alone(disk, runs, tmp_path):
     drawn = "canvas => canvas.toDataURL()"
     before = [canvas.evaluate(drawn) for canvas in shown]
     assert before[0] == before[1]
-    first.locator("#heads button").nth(2).click()
-    first.locator("#heads button[aria-pressed=true]").nth(0).wait_for()
+    first.locator(".heads button").nth(2).click()
+    first.locator(".heads button[aria-pressed=true]:text-is('2')").wait_for()
     after = [canvas.evaluate(drawn) for canvas in shown]
     assert after[0] != before[0]
     assert after[1] == before[1]

@@ -1,7 +1,8 @@
 """A trace as one HTML file that needs nothing else: no network, no server, no notebook kernel.
 
-Data and program never mix: the trace lies in blocks that no browser runs, and a policy in the page lets
-only the script with our own hash run at all (P2). In a notebook the page lives in a sandboxed frame.
+The views are the studio's own, built from `web/` into one script and one style (`make page`). Data and
+program never mix: the trace lies in blocks that no browser runs, and a policy in the page lets only the
+script with our own hash run at all (P2). In a notebook the page lives in a sandboxed frame.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from regard import __version__
 from regard.errors import UsageError
-from regard.show.colour import ANCHORS
-from regard.show.label import one_line, piece_names, shortened
+from regard.show.label import one_line, shortened
+from regard.tasks.choose import TASKS
+from regard.traces.overview import candidates, overview, task_about
 from regard.traces.site import TracedSite
 from regard.traces.trace import Trace
 
@@ -28,8 +31,8 @@ Theme = Literal["dark", "light"]
 
 MOST_BYTES = 8 * 2**20  # what a notebook or a mail still carries
 HEIGHT = 680
-SCRIPTS = ("data.js", "map.js", "views.js", "app.js")
-_FILES = Path(__file__).parent / "standalone"
+FOLDER = Path(__file__).parent / "explorer"
+_SCORED = ("query", "key", "scores", "neuron_weight", "bias")  # what a score is made of
 
 
 def page(
@@ -41,16 +44,19 @@ def page(
     words: bool = False,
     theme: Theme | None = None,
 ) -> str:
-    """The whole page; it opens at this view, site and head (else their mean), in the reader's own theme."""
-    start: dict[str, Any] = {"view": view, "words": words}
-    start |= {} if theme is None else {"theme": theme}
+    """The whole page; it opens at this view, site and head, in the reader's own theme.
+
+    Without a head it shows the mean of those that the model's card names, else of all.
+    """
+    start: dict[str, Any] = {"view": "heat" if view == "map" else view, "words": words}
     if trace.sites:
         chosen = trace.site(site)
-        start["site"] = trace.sites.index(chosen)
+        start |= {} if site is None else {"site": chosen.path}
         start |= {} if head is None else {"head": chosen.checked(head)}
-    made = _composed(trace, start, neurons=True)
+    opening = {"selection": start} | ({} if theme is None else {"theme": theme})
+    made = _composed(trace, opening, neurons=True)
     if len(made) > MOST_BYTES:
-        made = _composed(trace, start, neurons=False)
+        made = _composed(trace, opening, neurons=False)
     size = len(made.encode())
     if size > MOST_BYTES:
         raise UsageError(
@@ -79,36 +85,33 @@ def framed(inside: str, height: int = HEIGHT) -> str:
     )
 
 
-def _composed(trace: Trace, start: dict[str, Any], neurons: bool) -> str:
+def _composed(trace: Trace, opening: dict[str, Any], neurons: bool) -> str:
     numbers, layout = _numbers(trace.sites, neurons)
     answer = trace.answer.text or ("nothing" if trace.steps else "")
+    task = TASKS.get(trace.task)
     description = {
-        "trace": trace.describe(),
-        "names": {
-            name: {"pieces": _safe(piece_names(axis.pieces)), "words": _safe(axis.words)}
-            for name, axis in trace.axes.items()
-        },
-        "steps": _steps(trace),
-        "shown": {"question": one_line(trace.question), "answer": one_line(answer)},
-        "start": start,
+        "version": __version__,
+        "task": {} if task is None else task_about(task),
+        "trace": {"id": "inside", **overview(trace)},
+        "tree": candidates(trace),
+        "opening": opening,
         "layout": layout,
-        "anchors": ANCHORS,
     }
     title = shortened(one_line(f"{trace.question} → {answer}" if answer else trace.question), 100)
-    script = "\n".join(_read(name) for name in SCRIPTS)
-    script = f'(() => {{\n"use strict";\n{script}}})();\n'
-    style = _read("page.css")
+    script, style = _built("explorer.js"), _built("explorer.css")
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'; "
-        "require-trusted-types-for 'script'"
+        "require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
     )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
         f"<title>{escape(title)}</title>\n<style>{style}</style></head>\n<body>\n"
-        f"{_read('page.html')}"
+        '<div id="page"></div>\n'
+        "<noscript>This page needs JavaScript; all of it is in this file.</noscript>\n"
         f'<script type="application/json" id="description">{inert(description)}</script>\n'
         f'<script type="text/plain" id="numbers">{numbers}</script>\n'
         f"<script>{script}</script>\n</body></html>\n"
@@ -124,41 +127,34 @@ def inert(value: Any) -> str:
 def _numbers(
     sites: Sequence[TracedSite], neurons: bool
 ) -> tuple[str, list[dict[str, tuple[int, int]]]]:
-    """All arrays deflated in one block, and where each begins and how many numbers it has."""
-    block, layout = bytearray(), []
+    """All arrays as float32, deflated in one block; and where each begins and how many numbers it has."""
+    parts: list[np.ndarray] = []
+    layout, start = [], 0
     for site in sites:
-        arrays = {"weights": site.weights}
-        if neurons:
-            wanted = ("query", "key", "neuron_weight", "bias")
-            arrays |= {name: own for name, own in site.arrays().items() if name in wanted}
+        wanted = ("weights", *(_SCORED if neurons else ()))
+        arrays = {name: array for name, array in site.arrays().items() if name in wanted}
         places = {}
         for name, array in arrays.items():
-            block += bytes(-len(block) % 4)  # where a reader may look at four bytes at once
-            places[name] = (len(block), array.size)
-            block += _roots(array) if name == "weights" else array.astype("<f4").tobytes()
+            places[name] = (start, array.size)
+            start += array.size
+            parts.append(array.astype("<f4").ravel())
         layout.append(places)
-    return base64.b64encode(zlib.compress(bytes(block), 6)).decode("ascii"), layout
+    # The first bytes of all numbers together, then the second ones: equal bytes stand side by side.
+    planes = np.concatenate(parts or [np.zeros(0, "<f4")]).view(np.uint8).reshape(-1, 4).T
+    return base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode("ascii"), layout
 
 
-def _roots(weights: np.ndarray) -> bytes:
-    """Square roots in 16 bits: small weights keep their digits, and equal bytes stand together."""
-    roots = np.rint(np.sqrt(np.clip(np.nan_to_num(weights), 0, 1)) * 65535).astype(np.uint16)
-    return (roots >> 8).astype(np.uint8).tobytes() + (roots & 255).astype(np.uint8).tobytes()
-
-
-def _steps(trace: Trace) -> list[list[str]]:
-    """For each step, the names of what it could have said."""
-    rows = [[other.symbol for other in step.alternatives] for step in trace.steps]
-    flat = iter(_safe(piece_names([symbol for row in rows for symbol in row])))
-    return [[next(flat) for _ in row] for row in rows]
-
-
-def _safe(names: Sequence[str]) -> list[str]:
-    return [one_line(name) for name in names]
-
-
-def _read(name: str) -> str:
-    return (_FILES / name).read_text("utf-8")
+def _built(name: str) -> str:
+    """A file that was built from `web/`; in it nothing may look like the end of its element."""
+    path = FOLDER / name
+    if not path.is_file():
+        raise UsageError(
+            "the page that holds a trace is not built, and this copy of regard came without it",
+            where=str(path),
+            remedy="build it once, with Node 20 or newer: make page; an installed release has it built in",
+        )
+    text = path.read_text("utf-8")
+    return text.replace("</script", r"<\/script").replace("<!--", r"<\!--")
 
 
 def _hash(text: str) -> str:
