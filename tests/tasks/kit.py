@@ -54,6 +54,11 @@ EXAMPLES: dict[str, list[Example]] = {
         Line("tom had a drum ."),
         Line("where is it ?"),
     ],
+    "fill": [
+        Line("mia had a key . she hid it under the old stone bridge near the river ."),
+        Line("tom had a drum ."),
+        Line("where is it ?"),
+    ],
 }
 
 RNN = RnnEncoderSettings(width=8)
@@ -80,6 +85,7 @@ MODELS: dict[str, tuple[str, ModelSettings]] = {
     "classify": ("classify", ModelSettings(encoder=BLOCKS, reader=ClassifySettings())),
     "point": ("point", ModelSettings(encoder=BLOCKS, reader=PointSettings(width=8))),
     "point-rnn": ("point", ModelSettings(encoder=RNN, reader=PointSettings(width=8))),
+    "fill": ("fill", ModelSettings(encoder=BLOCKS, reader=TagSettings())),
     "language": (
         "language",
         ModelSettings(reader=TransformerReaderSettings(width=8, layers=2, heads=2, feedforward=12)),

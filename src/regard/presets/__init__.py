@@ -15,6 +15,7 @@ DEFAULT_OF = {
     "classify": "classifier",
     "point": "vinyals2015-sort",
     "language": "language",
+    "fill": "devlin2019",
 }
 FEW_EXAMPLES = 10_000  # up to so many examples to train on, the smaller model of a family
 SMALLER = {"vaswani2017-small": "vaswani2017-tiny"}

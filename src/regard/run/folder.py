@@ -29,10 +29,10 @@ from regard.errors import ModelFileError, UsageError, kind_of
 from regard.models import Model, build
 from regard.run import files, system, weights
 from regard.run.checkpoint import Checkpoints
-from regard.run.find import read_settings
-from regard.run.load import load, read_task, write_task
+from regard.run.find import read_bounded, read_settings
+from regard.run.load import LONGEST_TASK, load, load_some, read_task, write_task
 from regard.run.lock import Lock
-from regard.run.origin import begin_or_go_on, fetch_start, start_weights
+from regard.run.origin import begin_or_go_on, fetch_start, start_vocabulary, start_weights
 from regard.run.settings import RunSettings
 from regard.strict_json import loads
 from regard.tasks import TASKS, Task
@@ -133,6 +133,8 @@ class Run:
         torch.manual_seed(self.settings.seed)
         if self.settings.start is not None:
             path = start_weights(self.folder)
+            if start_vocabulary(self.folder).is_file():
+                return load_some(path, build(self.settings.model, self.task.sizes))
             return load(path, self.settings.model, self.task.sizes, torch.device("cpu"))
         return build(self.settings.model, self.task.sizes)
 
@@ -253,6 +255,10 @@ def _task(folder: Path, settings: RunSettings, corpus: Corpus, report: Report) -
         settings.text,
         lambda done: report("learning the vocabulary", done),
     )
+    started = start_vocabulary(folder)
+    if started.is_file():  # labels are learned, pieces belong to the encoder
+        pieces = read_bounded(started, "vocabulary", LONGEST_TASK).decode()
+        task = TASKS[settings.task].from_dict({**task.to_dict(), "source": pieces})
     write_task(path, task, settings.task)
     return task
 

@@ -92,6 +92,18 @@ def load(path: Path, settings: ModelSettings, sizes: Sizes, device: torch.device
 
 
 @torch.no_grad()
+def load_some(path: Path, model: Model) -> Model:
+    """The model with those of its weights replaced that this file holds; all of the file must fit."""
+    stored = widened(weights.read(path), str(path))
+    own = model.state_dict()
+    expected = {name: (tuple(own[name].shape), own[name].dtype) for name in stored if name in own}
+    weights.check_against(expected, stored, str(path))
+    for name, value in stored.items():
+        own[name].copy_(value)
+    return model
+
+
+@torch.no_grad()
 def _fill(model: Model, state: dict[str, Tensor], where: str) -> None:
     """Put the tensors where they belong, and let go of each: few are in memory twice at a time."""
     for name, own in model.state_dict().items():

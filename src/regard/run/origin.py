@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from regard.config import parse, read_toml, to_toml
+from regard.config import Settings, parse, read_toml, to_toml
 from regard.errors import ResumeError, UsageError, nearest
 from regard.run import files, weights
 from regard.run.find import folder_of, read_bounded, read_settings
@@ -20,6 +20,7 @@ from regard.run.load import LONGEST_TASK, outline, read_task
 from regard.run.settings import HARMLESS, RunSettings
 
 FIXED = ("task", "start", "text", "data.toy", "data.examples", "data.on_bad_utf8")
+ENCODER = "encoder."  # how the names of an encoder's weights begin
 MOST_SHOWN = 20  # changes told at once
 SHOWN = 12  # characters of a hash that tell it from another
 
@@ -145,13 +146,22 @@ def start_weights(folder: Path) -> Path:
     return folder / "data" / "start.safetensors"
 
 
+def start_vocabulary(folder: Path) -> Path:
+    """The vocabulary that a run in this folder starts from, where it is of another task."""
+    return folder / "data" / "start.json"
+
+
 def fetch_start(folder: Path, settings: RunSettings) -> None:
     """Copy what the run starts from, once. A model that does not fit is refused before any text is read."""
     tokenizer = folder / "tokenizer.json"
-    if settings.start is None or tokenizer.is_file():
+    if settings.start is None or tokenizer.is_file() or start_vocabulary(folder).is_file():
         return
     with folder_of(Path(settings.start)) as origin:
-        _refuse_other_text(settings, read_settings(origin / "config.toml"))
+        earlier = read_settings(origin / "config.toml")
+        _refuse_other_text(settings, earlier)
+        if earlier.task != settings.task:
+            _fetch_encoder(folder, origin, settings, earlier)
+            return
         task = read_task(origin / "tokenizer.json", settings.task)
         _, stored = outline(origin / "model.safetensors", settings.model, task.sizes)
         files.make_folder(start_weights(folder).parent)
@@ -160,6 +170,28 @@ def fetch_start(folder: Path, settings: RunSettings) -> None:
         files.write_atomic(
             tokenizer, read_bounded(origin / "tokenizer.json", "tokenizer", LONGEST_TASK)
         )
+
+
+def _fetch_encoder(folder: Path, origin: Path, settings: RunSettings, earlier: RunSettings) -> None:
+    """Of a model for another task: its encoder, and the vocabulary that its weights belong to."""
+    if _shape(settings.model.encoder) != _shape(earlier.model.encoder):
+        raise UsageError(
+            f"{settings.start} has another encoder than these settings describe",
+            where="model.encoder",
+            remedy="leave the settings of `model.encoder` out, or start from nothing",
+        )
+    task = read_task(origin / "tokenizer.json", earlier.task)
+    _, stored = outline(origin / "model.safetensors", earlier.model, task.sizes)
+    kept = {name: value for name, value in stored.items() if name.startswith(ENCODER)}
+    files.make_folder(start_weights(folder).parent)
+    weights.write(start_weights(folder), kept)
+    # Last, for where it lies nothing is copied again.
+    files.write_atomic(start_vocabulary(folder), task.to_dict()["source"].encode())
+
+
+def _shape(encoder: Settings | None) -> dict[str, Any]:
+    """What decides the shapes of an encoder's weights; dropout does not."""
+    return {} if encoder is None else encoder.model_dump(exclude={"dropout"})
 
 
 def _refuse_other_text(settings: RunSettings, earlier: RunSettings) -> None:

@@ -34,7 +34,8 @@ def resolve(
 ) -> RunSettings:
     """Each layer overrules the one before; what nobody says is the default of the settings themselves.
 
-    With `start` the lowest layer is what that model is, and small steps; a preset would be another model.
+    With `start` the lowest layer is what that model is, and small steps; a preset would be another model. For
+    another task only its text and its encoder are kept, above the default model of that task.
     `changes` are single settings as text (`train.steps=500`), `more` a tree of them.
     """
     given = {} if config is None else read_toml(config)
@@ -42,7 +43,7 @@ def resolve(
         if name is not None:
             where = f'preset="{name}" with start_from="{start}"'
             raise UsageError("a preset is a model of its own", where, "leave out one of them")
-        given = merge(_started(start), given)
+        given = merge(_started(start, task or given.get("task")), given)
     data = _data(toy, train, valid)
     tree = merge(given, {"data": data} if data else {})
     if task is not None and toy is not None and example_of(task) is not toy_named(toy).kind:
@@ -99,13 +100,23 @@ def place(
     return out or Path("runs") / f"{learned.split('.')[0]}-{kind}", settings
 
 
-def _started(start: str) -> dict[str, Any]:
+def _started(start: str, task: str | None) -> dict[str, Any]:
     """What a model is: its task, text and parts, and how it answers. How it was trained is its own affair."""
     with folder_of(Path(start)) as folder:
         earlier = read_settings(folder / "config.toml").model_dump(mode="json")
-    kept = {key: earlier[key] for key in ("task", "text", "model", "decode")}
     place = Path(start)
-    return {**kept, "start": str(place.resolve()) if place.exists() else start, "train": GENTLE}
+    origin = {"start": str(place.resolve()) if place.exists() else start}
+    if task is not None and task != earlier["task"]:
+        if earlier["model"]["encoder"] is None:
+            raise UsageError(
+                f"{start} has no encoder that a model for another task could start with",
+                where=f'start_from="{start}"',
+                remedy=f"start the task {task} from a model that reads a source, or from nothing",
+            )
+        encoder = {"encoder": earlier["model"]["encoder"]}
+        return {"task": task, "text": earlier["text"], "model": encoder, **origin}
+    kept = {key: earlier[key] for key in ("task", "text", "model", "decode")}
+    return {**kept, **origin, "train": GENTLE}
 
 
 def _data(toy: str | None, train: Sequence[Path], valid: Sequence[Path]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from regard.tasks.batch import Batch
     from regard.tasks.choose import TASKS
     from regard.tasks.classify import Classify
+    from regard.tasks.fill import Fill
     from regard.tasks.language import Language
     from regard.tasks.point import Point
     from regard.tasks.tag import Tag
@@ -24,6 +25,7 @@ __all__ = [
     "TASKS",
     "Batch",
     "Classify",
+    "Fill",
     "Language",
     "Point",
     "Prediction",

@@ -8,6 +8,7 @@ from typing import Any
 from regard import presets
 from regard.data.example import Kind
 from regard.tasks.classify import Classify
+from regard.tasks.fill import Fill
 from regard.tasks.language import Language
 from regard.tasks.names import LEARNS_FROM
 from regard.tasks.point import Point
@@ -16,7 +17,7 @@ from regard.tasks.task import Task
 from regard.tasks.translate import Translate
 
 TASKS: dict[str, type[Task]] = {
-    kind.name: kind for kind in (Translate, Tag, Classify, Point, Language)
+    kind.name: kind for kind in (Translate, Tag, Classify, Point, Language, Fill)
 }
 
 

@@ -11,6 +11,7 @@ LEARNS_FROM: dict[str, Kind] = {
     "classify": Labelled,
     "point": Pointed,
     "language": Line,
+    "fill": Line,
 }
 PACKS = {"translate"}  # tasks whose rows may lie end to end in one batch
 COMMANDS = {  # the command that asks a model of this task; any other is asked by `regard predict`

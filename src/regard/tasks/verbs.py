@@ -138,6 +138,16 @@ class Verbs(ABC):
         found = [answer.text for answer in self.predict(texts, truncate=truncate)]
         return found[0] if isinstance(texts, str) else found
 
+    @overload
+    def fill(self, texts: str, *, truncate: bool = False) -> str: ...
+    @overload
+    def fill(self, texts: Texts, *, truncate: bool = False) -> list[str]: ...
+    def fill(self, texts: str | Texts, *, truncate: bool = False) -> str | list[str]:
+        """Each text with a word for every `<mask>` in it."""
+        self.require("fill")
+        found = [answer.text for answer in self.predict(texts, truncate=truncate)]
+        return found[0] if isinstance(texts, str) else found
+
     def point(
         self,
         problems: str | Texts | Problem | Sequence[Problem] | np.ndarray | torch.Tensor,
