@@ -1,6 +1,6 @@
 """The English side of the bitext, each line once: what the tagger's encoder is pre-trained on.
 
-    python recipes/box/english.py DATA OUT
+    python recipes/box/english.py DATA OUT [--most N]
 
 OUT gets `train.txt` and `valid.txt` (one line in 1,000, by its hash). Only sources that a model which ships
 may learn from (`sources.py`), lines of 3 to 60 words, and none that a test set of DATA holds.
@@ -49,6 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--most", type=int, default=None, help="lines to train on")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     seen, kept = held_out(given.data), []
@@ -66,6 +67,7 @@ def main() -> None:
     parts = {"train": [], "valid": []}
     for number, english in kept:
         parts["valid" if int.from_bytes(number) % 1000 == 0 else "train"].append(english)
+    parts["train"] = parts["train"][: given.most]
     for part, lines in parts.items():
         (given.out / f"{part}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         print(f"{part}: {len(lines):,} lines")

@@ -30,7 +30,11 @@ translator)
     ;;
 tagger)
     treebank=$data/ud_english_ewt/en_ewt-ud
-    learn tagger "$treebank-train.conllu.xz" --valid "$treebank-dev.conllu.xz" \
+    # Its encoder has learned English before: wants a GPU, or patience.
+    [ -f "$place/english/train.txt" ] || python "$here/english.py" "$data" "$place/english" --most 1300000
+    learn masked "$place/english/train.txt" --valid "$place/english/valid.txt" --task fill \
+        --config "$here/english.toml"
+    learn tagger --start-from "$place/masked" "$treebank-train.conllu.xz" --valid "$treebank-dev.conllu.xz" \
         --config "$here/tagger.toml" "$@"
     regard evaluate "$place/tagger" "$treebank-test.conllu.xz"
     ;;

@@ -22,8 +22,9 @@ from regard.errors import UsageError
 from regard.evaluate import Metric, exact_match
 from regard.models import SOURCE, Model, Sizes
 from regard.models.encoder import Padded, padding_of
+from regard.models.loss import IGNORE
 from regard.tasks.axis import Axis, Tokens, axis_of
-from regard.tasks.batch import IGNORE, Batch, lengths_of, padded
+from regard.tasks.batch import Batch, lengths_of, padded
 from regard.tasks.labelling import known
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
 from regard.text import BEGIN, END, PAD, Codec, TextSettings
