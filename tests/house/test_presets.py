@@ -15,7 +15,7 @@ from regard.presets import DEFAULT_OF, FEW_EXAMPLES, about, default_for, names, 
 from regard.run.resolve import resolve
 from regard.run.settings import RunSettings
 from regard.tasks import TASKS
-from regard.tasks.names import task_for
+from regard.tasks.names import example_of
 from regard.tasks.objective import Objective
 from regard.training.optimise import make_optimiser
 from regard.training.step import Learner
@@ -38,7 +38,7 @@ def test_a_preset_loads_and_is_spelled_out_whole(name):
     settings = resolve(name=name)
     assert about(name)
     assert "task" in preset(name)
-    assert settings.task == task_for(toy(settings.data.toy).kind)
+    assert example_of(settings.task) is toy(settings.data.toy).kind
 
     assert parse(RunSettings, tomllib.loads(to_toml(settings))) == settings
 

@@ -94,7 +94,11 @@ def test_the_run_is_named_after_both(tmp_path, earlier):
     [
         ({"text": {"kind": "char"}}, UsageError, "cuts text in its own way"),
         ({"model": {"encoder": {"width": 16}}}, ModelFileError, "16"),
-        ({"task": "tag", "model": {"reader": {"kind": "tag"}}}, ModelFileError, "task"),
+        (
+            {"task": "tag", "model": {"encoder": {"width": 16}, "reader": {"kind": "tag"}}},
+            UsageError,
+            "another encoder",
+        ),
     ],
 )
 def test_another_model_is_refused_before_text_is_read(tmp_path, earlier, more, fault, what):

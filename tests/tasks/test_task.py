@@ -10,8 +10,8 @@ from torch.testing import assert_close
 from regard.data.example import Line, Pair
 from regard.decode import DecodeSettings
 from regard.errors import DataError
+from regard.models.loss import summed_loss
 from regard.tasks import IGNORE, TASKS, Prediction
-from regard.tasks.task import summed_loss
 from tests.tasks.kit import EXAMPLES, NAMES, WORDS, batch_of, kind_of, model_of, task_of
 
 GREEDY = DecodeSettings(beam=1, max_length=12)

@@ -181,12 +181,20 @@ def _fetch_encoder(folder: Path, origin: Path, settings: RunSettings, earlier: R
             remedy="leave the settings of `model.encoder` out, or start from nothing",
         )
     task = read_task(origin / "tokenizer.json", earlier.task)
+    documents = task.to_dict()
+    pieces = documents.get("source", documents.get("shared"))
+    if pieces is None:
+        raise UsageError(
+            f"{settings.start} reads no text that another task could read",
+            where="start",
+            remedy="start from a model that reads text, or from nothing",
+        )
     _, stored = outline(origin / "model.safetensors", earlier.model, task.sizes)
     kept = {name: value for name, value in stored.items() if name.startswith(ENCODER)}
     files.make_folder(start_weights(folder).parent)
     weights.write(start_weights(folder), kept)
     # Last, for where it lies nothing is copied again.
-    files.write_atomic(start_vocabulary(folder), task.to_dict()["source"].encode())
+    files.write_atomic(start_vocabulary(folder), pieces.encode())
 
 
 def _shape(encoder: Settings | None) -> dict[str, Any]:
