@@ -2,7 +2,7 @@
 
     python recipes/box/between.py FIRST SECOND valid.tsv [0 0.5 1 1.35]
 
-0 is the first, 1 the second, 0.5 their mean. Weights are rounded to whole numbers, as they would ship.
+0 is the first, 1 the second, 0.5 their mean. Weights are rounded to integers, as they would ship.
 `valid.tsv` is what `corpus.py` wrote: each source begins with its target language.
 """
 

@@ -85,7 +85,7 @@ class ResumeError(RegardError, RuntimeError):
 
 
 class PortError(RegardError, OSError):
-    """The network or the port cannot be had."""
+    """The network or the port is not available."""
 
     exit_code = 9
 

@@ -1,4 +1,4 @@
-"""The lean form is the model: in float32 number for number, on whole numbers as their arithmetic says."""
+"""The lean form is the model: in float32 number for number, on integers as their arithmetic says."""
 
 from random import Random
 
@@ -426,7 +426,7 @@ def test_pruned_heads_are_gone_from_the_lean_form():
 )
 @needs_whole
 def test_whole_products_are_their_own_arithmetic(rows, columns, out, seed, size, bias):
-    """Against float64: both sides rounded to whole numbers, an exact sum, two scales and a bias."""
+    """Against float64: both sides rounded to integers, an exact sum, two scales and a bias."""
     chance = torch.Generator().manual_seed(seed)
     x = torch.randn(rows, columns, generator=chance) * size
     weight, shift = torch.randn(out, columns, generator=chance), torch.randn(out, generator=chance)
@@ -509,7 +509,7 @@ def test_stored_whole_numbers_give_the_same_as_rounding_now():
 @needs_whole
 @pytest.mark.parametrize("kind", ["tag", "classify", "rnn"])
 def test_a_reader_that_stays_gets_its_own_tensors(kind):
-    """Also where whole numbers come from a file and the model is an outline without memory."""
+    """Also where integers come from a file and the model is an outline without memory."""
     side = {"kind": "transformer", "width": 12, "layers": 1, "heads": 3, "feedforward": 17}
     tree = ModelSettings.model_validate({"encoder": side, "reader": {"kind": kind}})
     sizes = Sizes(source=SYMBOLS, target=SYMBOLS, labels=5)

@@ -15,7 +15,7 @@ from tests.box import standin
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A box with a translator of whole numbers in it."""
+    """A box with a translator of integers in it."""
     made = tmp_path_factory.mktemp("box")
     standin.make(made, "translator", "translate", tmp_path_factory.mktemp("scratch") / "run")
     return made

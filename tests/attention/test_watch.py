@@ -133,6 +133,6 @@ def test_refusals_are_value_errors():
 
 @pytest.mark.parametrize("thing", [3, None, [nn.Linear(2, 2)]], ids=["number", "nothing", "list"])
 def test_what_is_no_model_cannot_be_watched(thing, monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as for whoever types it
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as for anyone who types it
     with pytest.raises(UsageError, match="cannot be watched"), watch(thing):
         pass

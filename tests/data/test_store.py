@@ -160,13 +160,13 @@ def test_progress_is_told_and_may_end_the_build(tmp_path):
     [
         (
             {"source": [1.5]},
-            "column 'source' has whole numbers in a row, not float64 of shape (1,)",
+            "column 'source' has integers in a row, not float64 of shape (1,)",
         ),
         (
             {"source": [[1]]},
-            "column 'source' has whole numbers in a row, not int64 of shape (1, 1)",
+            "column 'source' has integers in a row, not int64 of shape (1, 1)",
         ),
-        ({"source": 1}, "column 'source' has whole numbers in a row, not int64 of shape ()"),
+        ({"source": 1}, "column 'source' has integers in a row, not int64 of shape ()"),
         ({"source": [2**31]}, "column 'source' has the id 2147483648"),
         ({"source": [1, -(2**40)]}, "column 'source' has the id -1099511627776"),
         ({"target": [1]}, "the columns are source, not target"),

@@ -40,7 +40,7 @@ def _table(path: str, kind: type[Settings]) -> Iterator[str]:
     title = f"`[{path}]`" if path else "At the top"
     yield f"## {title}" + (f', `kind = "{word}"`' if word else "") + "\n"
     yield f"{' '.join((kind.__doc__ or '').split())}\n"
-    yield "| setting | unless set | |\n|---|---|---|"
+    yield "| setting | default | |\n|---|---|---|"
     for name, field in kind.model_fields.items():
         if _kinds(field.annotation) or (name == "kind" and word):
             continue

@@ -1,4 +1,4 @@
-"""A window in parts is the window: for every score, with any mask, with a cache, and on the way back."""
+"""A window in parts is the window: for every score, with any mask, with a cache, and on the backward pass."""
 
 from dataclasses import replace
 

@@ -38,7 +38,7 @@ pytestmark = [
 
 CLOSE = {torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 3e-3}
 if DEVICE == "cpu":
-    del CLOSE[torch.bfloat16]  # which the interpreter multiplies as whole numbers
+    del CLOSE[torch.bfloat16]  # which the interpreter multiplies as integers
 
 
 def away(found: torch.Tensor, wanted: torch.Tensor) -> float:

@@ -103,7 +103,7 @@ def row(value):
 
 
 def test_a_name_is_not_the_example(monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as for whoever types it
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as for anyone who types it
     with pytest.raises(UsageError, match="and this is a str"):
         render("six-steps")
 

@@ -280,7 +280,7 @@ def test_a_pickle_is_explained_and_never_loaded(kind):
         "this is a Python pickle, and loading a pickle can run any program hidden in it"
     )
     assert caught.value.remedy == (
-        "regard opens only safetensors: convert the file where you trust whoever made it"
+        "regard opens only safetensors: convert the file where you trust its maker"
     )
 
 

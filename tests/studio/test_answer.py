@@ -1,4 +1,4 @@
-"""Running text: every sentence is answered, each is sent as it comes, and whoever leaves ends the work."""
+"""Running text: every sentence is answered, each is sent as it comes, and anyone who leaves ends the work."""
 
 import json
 import threading

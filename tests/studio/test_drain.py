@@ -1,4 +1,4 @@
-"""Asked to stop at thirty moments: whoever was let in is answered, whoever comes later is told.
+"""Asked to stop at thirty moments: anyone who was let in is answered, anyone who comes later is told.
 
 Each moment is a state of the server, by both signals: the exit code says which one it was, nothing is in
 the log, and nobody is left at work.
@@ -199,7 +199,7 @@ def test_everyone_is_answered(runs, tmp_path, moment, number):
     late = {status for began, status in heard if began >= asked - LATE}
     assert code == SIGNALS[number]
     assert log == ""
-    assert early <= {200, 429, 503}, "whoever asked in time hears something"
+    assert early <= {200, 429, 503}, "anyone who asked in time hears something"
     assert late <= {200, 429, 503, 0}
     assert not list(at_work_in(tmp_path))
 

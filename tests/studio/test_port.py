@@ -1,4 +1,4 @@
-"""A port that cannot be had is named, with whoever has it (S15)."""
+"""A port that is not available is named, with anyone who has it (S15)."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Every route, whoever asks: our own page and nobody else (S10, S11)."""
+"""Every route, no matter who asks: our own page and nobody else (S10, S11)."""
 
 import pytest
 from fastapi.routing import APIRoute

@@ -264,7 +264,7 @@ def test_sixty_four_clients_for_a_minute(runs, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", range(5))
 def test_drained_under_load_nothing_is_dropped(runs, tmp_path, moment):
-    """Whatever was asked before the signal is answered; whoever comes later hears 503 or finds nobody."""
+    """Whatever was asked before the signal is answered; anyone who comes later hears 503 or finds nobody."""
     found, asked_to_stop = [], []
 
     def press():

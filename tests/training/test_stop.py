@@ -37,7 +37,7 @@ MOMENTS = {  # when the signal comes -> the step that is saved, or None when the
 
 @pytest.fixture(autouse=True)
 def heard():
-    """Signals as a terminal leaves them: whoever runs these tests by `nohup` has SIGHUP ignored."""
+    """Signals as a terminal leaves them: anyone who runs these tests by `nohup` has SIGHUP ignored."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)

@@ -83,7 +83,7 @@ class Forms:
 
 
 def _chosen(path: Path, choice: Choice, device: torch.device) -> LeanWeights:
-    """Whole numbers where they are asked for, or stored and nothing else is asked for."""
+    """Integers where they are asked for, or stored and nothing else is asked for."""
     if choice not in get_args(Choice):
         what, where = f"no weights '{choice}'", f'weights="{choice}"'
         raise UsageError(what, where, "stored, float32 or int8")

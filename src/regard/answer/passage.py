@@ -50,7 +50,7 @@ class Passages:
         return languages(self.codec.settings.symbols)
 
     def parts(self, text: str, to: str | None, *, whole: bool = False) -> list[Part]:
-        """The sentences of a text; or all of it as one, for whoever wants to look at one picture."""
+        """The sentences of a text; or all of it as one, for anyone who wants to look at one picture."""
         if whole:
             return [self._part(text, (0, len(text)), to)]
         kept = self._foreign(text)

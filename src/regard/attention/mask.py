@@ -87,7 +87,7 @@ class Padding(Mask):
             object.__setattr__(self, "lengths", _lengths(self.lengths))
 
     def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
-        """J < length of the row."""
+        """j < length of the row."""
         return key < self.lengths[batch]
 
     def fit(self, batch: int, heads: int, keys: int, queries: int | None = None) -> None:  # noqa: ARG002
@@ -114,7 +114,7 @@ class Causal(Mask):
     """No looking ahead: j <= i (L36)."""
 
     def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
-        """J <= i."""
+        """j <= i."""
         return key <= query
 
     def reduce(self, queries: int, keys: int, first: int) -> Mask | None:  # noqa: ARG002
@@ -143,7 +143,7 @@ class Window(Mask):
             )
 
     def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
-        """I - before <= j <= i + after."""
+        """i - before <= j <= i + after."""
         return (key >= query - self.before) & (key <= query + self.after)
 
     def reduce(self, queries: int, keys: int, first: int) -> Mask | None:

@@ -66,7 +66,7 @@ class DotScore(Score):
         return 1.0
 
     def contributions(self, query: Query, key: Prepared) -> Contributions:
-        """Q' * k', neuron by neuron."""
+        """q' * k', neuron by neuron."""
         query = self.adapt(query)
         return query.unsqueeze(-2) * key.unsqueeze(-3) * self.scale(key.shape[-1])
 
@@ -118,7 +118,7 @@ class Cosine(DotScore):
         self.log_sharpness = nn.Parameter(log) if learn else nn.Buffer(log, persistent=False)
 
     def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
-        """H / |h|."""
+        """h / |h|."""
         return F.normalize(key, dim=-1, eps=EPSILON)
 
     def adapt(self, query: Query) -> Adapted:

@@ -59,7 +59,7 @@ def bar(label: str, total: Callable[[], int] | None, done: int = 0) -> Iterator[
         progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
-        redirect_stdout=False,  # answers are for whoever reads standard output, and that may be a file
+        redirect_stdout=False,  # answers are for anyone who reads standard output, and that may be a file
     )
     with shown:
         yield Bar(shown, shown.add_task("", total=total(), completed=done))

@@ -110,7 +110,7 @@ def as_typed(text: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Text that steers no terminal, whoever wrote it: a name may hold escape sequences, or run backwards."""
+    """Text that steers no terminal: a name may hold escape sequences, or run backwards."""
     return "".join(
         character
         if character in "\n\t" or not _steers(character)

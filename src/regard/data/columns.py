@@ -31,7 +31,7 @@ WAITING = 1 << 16  # values held back until they are written together
 @final
 @dataclass(frozen=True)
 class Ids:
-    """Whole numbers: tokens, tags, positions. A row is (steps,)."""
+    """Integers: tokens, tags, positions. A row is (steps,)."""
 
 
 @final
@@ -116,7 +116,7 @@ class ColumnWriter:
         self._sinks: dict[Part, _Sink] = {}
 
     def open(self) -> None:
-        """Begin the files. Whoever calls this also calls `abandon`, even after a fault in here."""
+        """Begin the files. Anyone who calls this also calls `abandon`, even after a fault in here."""
         for part in get_args(Part):
             self._sinks[part] = _Sink(part_path(self._folder, self._name, part))
         self._sinks["offsets"].write(np.zeros(1, "<i8"))
@@ -161,7 +161,7 @@ class ColumnWriter:
         numbers = "iu" if width is None else "iuf"
         right = row.ndim == 1 if width is None else row.ndim == 2 and row.shape[1] == width
         if not right or (row.size and row.dtype.kind not in numbers):
-            wanted = "whole numbers in a row" if width is None else f"frames of {width} numbers"
+            wanted = "integers in a row" if width is None else f"frames of {width} numbers"
             raise DataError(
                 f"column '{self._name}' has {wanted}, not {row.dtype} of shape {row.shape}",
                 where=f"row {self._rows + len(self._waiting)}",

@@ -1,7 +1,7 @@
 """A short list of padded shapes that wastes little, fitted to the lengths of a corpus.
 
 The one idea: begin with the one shape that holds every row, and add again and again the shape
-that saves the most padding. Only whole numbers are compared, so every machine finds the same list.
+that saves the most padding. Only integers are compared, so every machine finds the same list.
 """
 
 from __future__ import annotations

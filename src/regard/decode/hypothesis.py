@@ -36,7 +36,7 @@ class Hypothesis:
         return math.exp(self.log_probability)
 
 
-NOTHING = Hypothesis((), (), -math.inf, "numerics")  # where numbers were not, there is no output
+NOTHING = Hypothesis((), (), -math.inf, "numerics")  # where scores are NaN, there is no output
 
 
 @final

@@ -1,4 +1,4 @@
-"""Attention seen where it is worked out: in torch's own functions, whoever calls them.
+"""Attention seen where it is worked out: in torch's own functions, no matter who calls them.
 
 `scaled_dot_product_attention` and `multi_head_attention_forward` say queries, keys and values. Of a softmax
 the weights are known: one over the last of four axes is an attention; one of fewer axes is, when its result

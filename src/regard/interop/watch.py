@@ -44,7 +44,7 @@ class Recorder:
     """Which module is at work, and what attention it works out.
 
     `crossing` holds the paths whose keys came from another sequence, as far as the call showed it; `reads`
-    what the module of each path was given, for whoever knows what is whose.
+    what the module of each path was given, for anyone who knows what is whose.
     """
 
     names: dict[nn.Module, str]

@@ -63,7 +63,7 @@ class Residual(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: States, sublayer: Callable[[States], States]) -> States:
-        """X + f(norm(x)), or norm(x + f(x))."""
+        """x + f(norm(x)), or norm(x + f(x))."""
         return self.close(states, sublayer(self.open(states)))
 
     def open(self, states: States) -> States:

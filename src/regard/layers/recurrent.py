@@ -85,7 +85,7 @@ class Gru(Cell):
         super().__init__(nn.GRU(input_width, width, batch_first=True))
 
     def step(self, inputs: Float[Tensor, "batch input_width"], state: State) -> State:
-        """N = tanh(W_n x + r * U_n h)."""
+        """n = tanh(W_n x + r * U_n h)."""
         reset_x, update_x, new_x = self._input_part(inputs).chunk(3, -1)
         reset_h, update_h, new_h = self._hidden_part(state[0]).chunk(3, -1)
         reset = torch.sigmoid(reset_x + reset_h)

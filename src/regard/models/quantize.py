@@ -1,7 +1,7 @@
-"""Weights in fewer bytes: half precision, or whole numbers with one scale a row.
+"""Weights in fewer bytes: half precision, or integers with one scale a row.
 
 A matrix `name` is kept as `name` (int8) and `name:scale` (one float a row): row r is about scale[r] times the
-whole numbers of row r, none further off than half a scale. Vectors, which are few, keep their precision.
+integers of row r, none further off than half a scale. Vectors, which are few, keep their precision.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LARGEST = 127  # -128 is left out, so that a number and its negative are equally
 def to_rows(
     matrix: Float[Tensor, "rows columns"],
 ) -> tuple[Int8[Tensor, "rows columns"], Float[Tensor, " rows"]]:
-    """Whole numbers from -127 to 127, and what one of them is worth in each row."""
+    """Integers from -127 to 127, and what one of them is worth in each row."""
     largest = matrix.abs().amax(1) if matrix.shape[1] else matrix.new_zeros(len(matrix))
     scale = torch.where(largest > 0, largest, torch.ones_like(largest)).float() / LARGEST
     whole = (matrix / scale.unsqueeze(1)).round_().clamp_(-LARGEST, LARGEST)

@@ -76,7 +76,7 @@ def nearest_run(name: str, likeness: float = 0.6) -> str | None:
 
 
 def read_settings(path: Path) -> RunSettings:
-    """The settings of a run, or a `ModelFileError`: they come with the model, not from whoever loads it."""
+    """The settings of a run, or a `ModelFileError`: they come with the model, not from its user."""
     content = read_bounded(path, "settings file", LARGEST)
     try:
         return parse(RunSettings, loads_toml(content, str(path)), where=str(path))

@@ -52,7 +52,7 @@ Report = Callable[[str, int], None]  # (what is being done, how many are done)
 
 @final
 class Run:
-    """One run folder. `create` begins one or goes on with it, `open` reads a finished or running one."""
+    """One run folder. `create` begins one or continues with it, `open` reads a finished or running one."""
 
     def __init__(self, folder: Path, settings: RunSettings, task: Task) -> None:
         self.folder, self.settings, self.task = folder, settings, task
@@ -72,7 +72,7 @@ class Run:
     ) -> Run:
         """Prepare everything that training needs. Killed at any point, the next call goes on from there.
 
-        A run that exists goes on with what it was begun with, but for the settings that `allow` names.
+        A run that exists continues with what it was begun with, but for the settings that `allow` names.
         """
         from regard.run.corpus import Corpus
 

@@ -162,7 +162,7 @@ def _entry(name: str, item: object, where: str) -> Entry:
     if size is None:
         raise _fault(name, f"has an unknown dtype {shown(str(dtype))}", where)
     if not _counts(shape) or len(shape) > _MOST_AXES:
-        raise _fault(name, "has a shape that is not a list of whole numbers from 0", where)
+        raise _fault(name, "has a shape that is not a list of integers from 0", where)
     if not _counts(place) or len(place) != 2 or place[0] > place[1]:
         raise _fault(name, "has data_offsets that are not a begin and an end", where)
     # Axes of length 0 count as 1 here: torch multiplies the others into strides all the same.
@@ -215,7 +215,7 @@ def _refuse_foreign(prefix: bytes, where: str) -> None:
         raise ModelFileError(
             "this is a Python pickle, and loading a pickle can run any program hidden in it",
             where,
-            "regard opens only safetensors: convert the file where you trust whoever made it",
+            "regard opens only safetensors: convert the file where you trust its maker",
         )
     if _COMPRESSED.match(prefix):
         raise ModelFileError(

@@ -76,7 +76,7 @@ def place(
     changes: Sequence[str] = (),
     more: Mapping[str, Any] | None = None,
 ) -> tuple[Path, RunSettings]:
-    """A run's folder and settings: an earlier run goes on with its own, a new one is named after its data."""
+    """A run's folder and settings: an earlier run keeps its own, a new one is named after its data."""
     earlier = files[0] if len(files) == 1 and (files[0] / "config.toml").is_file() else None
     plain = not (files or name or config or toy or start)
     if earlier is None and plain and out is not None and (out / "config.toml").is_file():

@@ -108,7 +108,7 @@ class RunSettings(Settings):
     task: str = next(iter(DEFAULT_OF))
     """What is learned."""
     seed: NonNegativeInt = 1
-    """Of all chance."""
+    """The seed of every random number: the same seed, the same run."""
     start: str | None = None
     """A run, or a model in the box: whose vocabulary and weights it takes."""
     data: DataSettings = DataSettings()

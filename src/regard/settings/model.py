@@ -88,7 +88,7 @@ class StackSettings(Settings):
     feedforward: PositiveInt = 1024
     """Neurons inside the network of each position."""
     activation: Activation = "relu"
-    """Where that network bends."""
+    """The activation between the two linear maps of that network."""
     norm: NormOrder = "pre"
     """Before each part, or after its sum."""
     norm_form: NormForm = "standard"

@@ -1,6 +1,6 @@
 """Where everything of a drawing goes: boxes, dots, lines and words, with places and colours.
 
-The one idea: a figure is a list of shapes, and whoever writes it, as SVG (`svg.py`) or in pixels
+The one idea: a figure is a list of shapes, and anyone who writes it, as SVG (`svg.py`) or in pixels
 (`raster.py`), decides nothing; so that both look alike. The background is white: a figure looks the same
 wherever it is put.
 """

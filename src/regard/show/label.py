@@ -15,7 +15,7 @@ from regard.text.vocabulary import SPECIALS
 from regard.text.words import visible
 
 WORD_START = "▁"
-CONTINUES = "·"  # before a piece that goes on with a word: `sleep` `·ing`
+CONTINUES = "·"  # before a piece that continues a word: `sleep` `·ing`
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 CARRIER = "◌"  # what an accent without a letter stands on
 MOST_MARKS = 3  # on one letter; a pile of accents would grow into the lines above

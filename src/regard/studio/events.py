@@ -61,7 +61,7 @@ class Broadcast:
         return self._stream(after)
 
     def close(self) -> None:
-        """The last word to everyone, and to whoever was let in but has not begun to read."""
+        """The last word to everyone, and to anyone who was let in but has not begun to read."""
         self._is_closed = True
         for queue in self._listeners:
             queue.put_nowait(_END)

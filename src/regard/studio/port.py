@@ -49,7 +49,9 @@ def _explained(fault: OSError, where: str, port: int) -> PortError:
     if fault.errno == errno.EACCES:
         remedy = "choose a port above 1023"
         return PortError(f"port {port} needs rights that this user does not have", where, remedy)
-    return PortError(f"port {port} cannot be had: {fault.strerror}", where, "use --host 127.0.0.1")
+    return PortError(
+        f"port {port} is not available: {fault.strerror}", where, "use --host 127.0.0.1"
+    )
 
 
 def holder(port: int) -> int | None:

@@ -53,7 +53,7 @@ async def answer(asked: AnswerAsked, request: Request, studio: Here) -> Response
 
     The first line, of kind `parts`, lists the sentences; a line of kind `answered` has the number of its
     `part` and its `trace`, as `POST /api/trace` gives it; `failed` says why one has none; the last line,
-    `finished`, has the whole answer. Whoever closes the connection ends the work.
+    `finished`, has the whole answer. Anyone who closes the connection ends the work.
     """
     work = await _work(asked, request, studio)
     passage = await asyncio.to_thread(work.passage, asked.split)

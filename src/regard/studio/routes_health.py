@@ -1,4 +1,4 @@
-"""For whoever watches over the server: alive, ready, and in numbers. And the page itself."""
+"""For anyone who watches over the server: alive, ready, and in numbers. And the page itself."""
 
 from __future__ import annotations
 

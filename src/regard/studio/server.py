@@ -61,7 +61,7 @@ class StudioServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Wait for the work inside, still answering that we are leaving; then close."""
         self.studio.drain()
-        await asyncio.sleep(LAST_WORDS)  # whoever knocked before is let in, to hear of it
+        await asyncio.sleep(LAST_WORDS)  # anyone who knocked before is let in, to hear of it
         limit = self.studio.limits.drain_seconds
         try:
             async with asyncio.timeout(limit):
@@ -72,7 +72,7 @@ class StudioServer(uvicorn.Server):
             pass
         for listener in self.servers:
             listener.close()
-        await asyncio.sleep(LAST_WORDS)  # and so is whoever is connected already
+        await asyncio.sleep(LAST_WORDS)  # and so is anyone who is connected already
         await super().shutdown(sockets)
 
     @contextlib.contextmanager
@@ -97,7 +97,7 @@ def serve(studio: Studio, opened: Callable[[int], None] | None = None) -> int | 
     server = StudioServer(studio)
     sys.setswitchinterval(SWITCH)
     PatientProtocol.seconds = studio.limits.receive_seconds
-    # Whoever was told where we are may already ask us to stop.
+    # Anyone who was told where we are may already ask us to stop.
     with contextlib.closing(listening), server.capture_signals():
         if opened is not None:
             opened(listening.getsockname()[1])

@@ -1,4 +1,4 @@
-"""The loop, optimiser, schedule, precision, distribution, and what training tells whoever listens.
+"""The loop, optimiser, schedule, precision, distribution, and what training tells anyone who listens.
 
 It can be called, too: `regard.train("train.en", "train.de")`, which `help(regard.api.train)` explains.
 """
@@ -46,7 +46,7 @@ def train(
 ) -> Outcome:
     """Begin a run in this folder, or go on with it, until it is done or somebody asks to stop.
 
-    A run goes on with the settings it was begun with; `allow` names those that may be others now.
+    A run continues with the settings it was begun with; `allow` names those that may be others now.
     """
     listener = listener or Listener()
     with Stop() as stop, join(device) as world:

@@ -1,4 +1,4 @@
-"""What training tells whoever listens: a progress bar, a page, a test."""
+"""What training tells anyone who listens: a progress bar, a page, a test."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Learner(nn.Module):
 class Summed:
     """A step's loss and targets over all processes, and whether one of them was asked to stop.
 
-    The loss may still be on its way: whoever turns it into a number waits for the device.
+    The loss may still be on its way: anyone who turns it into a number waits for the device.
     """
 
     loss: Float[Tensor, ""]
@@ -129,7 +129,7 @@ class Stepper:
     def backward(self, batch: Batch, share: float | Float[Tensor, ""]) -> Float[Tensor, ""]:
         """Add the gradient of a batch, times `share`, to that of the parameters; its loss.
 
-        Where the way back begins with the share, no pass over all gradients is needed to divide them.
+        Where the backward pass begins with the share, no pass over all gradients is needed to divide them.
         """
         with self._precision():
             loss: Tensor = self.learner(batch)

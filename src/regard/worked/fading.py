@@ -1,4 +1,4 @@
-"""How a gradient fades or explodes on its way back through a recurrent network (L10)."""
+"""How a gradient fades or explodes on its way backwards through a recurrent network (L10)."""
 
 from __future__ import annotations
 

@@ -83,5 +83,5 @@ def position_periods(
 
 
 def numbered_widths(widths: Sequence[int]) -> tuple[str, ...]:
-    """D = 50, d = 100, .."""
+    """d = 50, d = 100, .."""
     return tuple(f"d = {width}" for width in widths)

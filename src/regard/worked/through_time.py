@@ -31,7 +31,7 @@ SLIPS = (
         "delta of h",
         "delta_t = dL_t/dh_t + delta_{t+1} W_hh^T * f'(a_t)",
         "delta_t = dL_t/dh_t + W_hh^T (delta_{t+1} * f'(a_{t+1}))",
-        "On its way back from h_{t+1} to h_t a gradient passes the tanh of step t+1, so it is that step's "
+        "Going backwards from h_{t+1} to h_t a gradient passes the tanh of step t+1, so it is that step's "
         "slope that belongs here.",
     ),
     Slip(
@@ -49,7 +49,7 @@ SLIPS = (
 @final
 @dataclass(frozen=True, eq=False)
 class Forward:
-    """What the way forward leaves for the way back; step t of the formulas is row t - 1 here."""
+    """What the forward pass leaves for the backward pass; step t of the formulas is row t - 1 here."""
 
     before: States  # h_{t-1}
     hidden: States  # h_t

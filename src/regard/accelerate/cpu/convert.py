@@ -34,7 +34,7 @@ def lean(
 ) -> Model | None:
     """The model with every standard Transformer in it made lean; None if there is none.
 
-    `state` has the tensors by name, as floats or whole numbers with scales, and is emptied as they are
+    `state` has the tensors by name, as floats or integers with scales, and is emptied as they are
     packed; then the model's own tensors are not looked at. Readers that are no Transformers stay as they are.
     """
     if model.sources:  # several sources are read as they are
@@ -82,7 +82,7 @@ class _Packing:
     weights: LeanWeights
 
     def taken(self, name: str) -> tuple[Tensor, Tensor | None]:
-        """A tensor and, if it is of whole numbers, its scales; nobody else keeps them."""
+        """A tensor and, if it is of integers, its scales; nobody else keeps them."""
         return self.state.pop(name).detach(), self.state.pop(name + SCALE, None)
 
     def encoder(self, side: TransformerEncoder) -> LeanEncoder:

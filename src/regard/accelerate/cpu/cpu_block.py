@@ -19,7 +19,7 @@ from regard.settings.names import Activation
 
 Rows = Float[Tensor, "rows width"]
 Queries = Float[Tensor, "rows heads query width"]
-PRODUCT = 3  # what a product of floats takes, in products of whole numbers
+PRODUCT = 3  # what a product of floats takes, in products of integers
 FEW = 8  # for fewer matrices than this one fused kernel is faster than three products
 FINEST = 1 << 14  # the largest weight of a query, in integers
 LOG_FINEST = math.log(FINEST)
@@ -65,7 +65,7 @@ class Residual:
 @final
 @dataclass(frozen=True, eq=False)
 class Feed:
-    """Widen, bend, narrow, add."""
+    """Widen, activate, narrow, add."""
 
     residual: Residual
     widen: Product

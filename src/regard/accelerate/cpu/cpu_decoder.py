@@ -96,7 +96,7 @@ class LeanDecoder(Decoder[LeanState]):
     ) -> None:
         super().__init__()
         self.table, self.blocks, self.norm, self.output = table, blocks, norm, output
-        self.whole = whole  # keys and values are kept as whole numbers
+        self.whole = whole  # keys and values are kept as integers
         self.begin, self.end = begin, end
         self.anchor = anchor()
 

@@ -28,7 +28,7 @@ FINE = (
 @final
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Embeddings, as floats or as whole numbers with one scale a row, and the positions added to them."""
+    """Embeddings, as floats or as integers with one scale a row, and the positions added to them."""
 
     rows: Tensor
     scale: Tensor | None

@@ -1,6 +1,6 @@
-"""A linear map made ready once and used many times, on a CPU: in float32, or on whole numbers.
+"""A linear map made ready once and used many times, on a CPU: in float32, or on integers.
 
-In whole numbers both sides are rows of eight bits with one scale each, so that a row's result depends on that
+In integers both sides are rows of eight bits with one scale each, so that a row's result depends on that
 row alone: y = (scale_x scale_w) (x_whole . w_whole) + bias. The sums are exact, the two roundings are not.
 """
 
@@ -83,9 +83,9 @@ class FloatProduct(Product):
 
 @final
 class WholeProduct(Product):
-    """Weights as whole numbers: a quarter of the bytes to read, and four products in one instruction.
+    """Weights as integers: a quarter of the bytes to read, and four products in one instruction.
 
-    Where what is negative counts as 0 (it `bends`: x -> relu(x) W^T + b), all whole numbers are there for the
+    Where what is negative counts as 0 (it `bends`: x -> relu(x) W^T + b), all integers are there for the
     rest, and nobody need look for the negative ones: below the least whole number there is none.
     """
 
@@ -157,7 +157,7 @@ def product(
     few: bool = True,
     bends: bool = False,
 ) -> Product:
-    """A product of weights that are floats, or whole numbers with scales, in the form asked for.
+    """A product of weights that are floats, or integers with scales, in the form asked for.
 
     `few` says that it will often meet one row only, `bends` that it reads a number below 0 as 0.
     """
@@ -176,7 +176,7 @@ def constant(value: float) -> Float[Tensor, ""]:
 
 @cache
 def multiplies_whole() -> bool:
-    """Whether this processor's products of whole numbers are there, and exact at their largest."""
+    """Whether this processor's products of integers are there, and exact at their largest."""
     try:
         whole = torch.full((16, 64), 127, dtype=torch.int8)
         probes = [WholeProduct(whole, torch.ones(16), None, bends=p) for p in (False, True)]

@@ -15,13 +15,13 @@ import torch
 Given = TypeVarTuple("Given")
 Found = TypeVar("Found")
 
-ENOUGH = 6_000_000  # multiplications of whole numbers that are worth sharing: 50 us
+ENOUGH = 6_000_000  # multiplications of integers that are worth sharing: 50 us
 _here = threading.local()  # `all`: how many threads there are where this one works alone
 
 
 @contextmanager
 def alone(*, whole: bool) -> Iterator[None]:
-    """Within, the others rest until `shared` calls them; without whole numbers all is as it was."""
+    """Within, the others rest until `shared` calls them; without integers all is as it was."""
     threads = torch.get_num_threads()
     if not whole or threads == 1 or hasattr(_here, "all"):
         yield

@@ -24,7 +24,7 @@ Found = Float[Tensor, "hypotheses _"]
 @final
 @dataclass
 class Stream:
-    """The states between sub-layers; `change` is still to be added to `base`, by whoever reads next."""
+    """The states between sub-layers; `change` is still to be added to `base`, by anyone who reads next."""
 
     base: Found
     change: Found | None = None

@@ -1,4 +1,4 @@
-"""Additive attention on a GPU, in Triton: score, softmax and sum in one pass, and the way back in two.
+"""Additive attention on a GPU, in Triton: score, softmax and sum in one pass, and the backward pass in two.
 
 With x = W q + U k, tanh x = 1 - 2 r and r = 1 / (1 + exp(2 W q) exp(2 U k)). Exponentials are taken once a
 query and once a key, the 1 cancels in softmax, and a/b + c/d = (a d + b c) / (b d): so two neurons of a pair

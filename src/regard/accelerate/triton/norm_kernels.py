@@ -13,11 +13,9 @@ from regard.accelerate.triton.sums_kernels import add_up
 
 WARP_COLUMNS = 512  # of a row, for each group of 32 threads
 TILE = 1024  # numbers a program works on at once: several rows, where they are narrow
-BACK_TILE = 2048  # the same on the way back, where fewer programs leave fewer sums to add up
-STAGES = 3  # tiles under way at once, on the way back
-PROGRAMS = (
-    16  # a multiprocessor, on the way back, for each group of 32 threads: its registers suffice
-)
+BACK_TILE = 2048  # the same on the backward pass, where fewer programs leave fewer sums to add up
+STAGES = 3  # tiles under way at once, on the backward pass
+PROGRAMS = 16  # a multiprocessor, on the backward pass, for each group of 32 threads: its registers suffice
 CHANCES = 1 << 16  # dropout's share is counted in so many parts
 
 

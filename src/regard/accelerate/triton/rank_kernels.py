@@ -109,7 +109,7 @@ def choose_kernel(
     norm = tl.where(here, norm, 0.0)
     before = tl.load(totals + row * slots + slot, mask=here, other=infinite)
     offer = tl.load(bests + lies, mask=known, other=infinite) - norm[:, None] + before[:, None]
-    offer = tl.where(offer == offer, offer, infinite)  # where numbers were not, there is no offer
+    offer = tl.where(offer == offer, offer, infinite)  # where scores are NaN, there is no offer
     flat = slot[:, None] * columns + column[None, :]
     picked = tl.full([places], nothing, tl.int32)
     for rank in range(slots):

@@ -1,6 +1,6 @@
 """Packed attention where a share of the work fits into one tile: no loops, and all is fetched at once.
 
-All keys of a query are there together, so that softmax is taken in one go, and the way back needs no context:
+All keys of a query are there, so that softmax is taken at once, and the backward pass needs no context:
 what the gradient has in common with it, sum_j w_j (g . v_j), is a sum over the tile.
 """
 

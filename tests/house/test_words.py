@@ -1,0 +1,62 @@
+"""The field's own words: retired ones stay out, and the glossary explains those that are used."""
+
+import re
+
+import pytest
+
+from tests.house.tree import ROOT
+
+# What was said before -> what the field says.
+RETIRED = {
+    r"\bway back\b": "backward pass",
+    r"\bwhole numbers\b": "int8, or integers",
+    r"\bof all chance\b": "seed",
+    r"\bunless set\b": "default",
+    r"\bnetwork bends\b": "activation",
+    r"\bnought\b": "0",
+    r"\bwhoever\b": "anyone who, or the caller",
+    r"\bcannot be had\b": "is not available",
+    r"\bgoes on with\b": "continues with",
+    r"\bwhere numbers were not\b": "NaN",
+}
+PATTERN = re.compile("|".join(RETIRED), re.IGNORECASE)
+PLACES = ("src/regard/**/*.py", "src/regard/**/*.toml", "tests/**/*.py", "tests/**/*.md")
+PAGES = ("docs/**/*.md", "recipes/**/*.py", "recipes/**/*.md", "README.md", "CONTRIBUTING.md")
+OLD = {"log.md", "test_words.py"}  # a log says what was found in the words of its day
+
+
+@pytest.mark.parametrize("place", [*PLACES, *PAGES])
+def test_retired_words_stay_out(place):
+    for path in sorted(ROOT.glob(place)):
+        if path.name in OLD or "node_modules" in path.parts:
+            continue
+        found = PATTERN.search(path.read_text("utf-8"))
+        assert not found, f"{path.relative_to(ROOT)}: '{found[0]}'"
+
+
+def test_retired_words_are_found():
+    assert PATTERN.search("The gradient on the way back.")
+    assert PATTERN.search("Of all chance.")
+    assert not PATTERN.search("The way backwards.")
+
+
+def entries(part: str) -> list[str]:
+    page = (ROOT / "docs" / "glossary.md").read_text("utf-8")
+    section = page.split(f"## {part}\n")[1].split("\n## ")[0]
+    return [line for line in section.split("\n") if line.startswith("- ")]
+
+
+@pytest.mark.parametrize("part", ["Words of the field", "Words of this house"])
+def test_the_glossary_has_one_sentence_a_word_in_order(part):
+    words = [re.findall(r"\*\*(.+?)\*\*", line)[0].lower() for line in entries(part)]
+    assert words == sorted(words)
+    for line in entries(part):
+        assert re.fullmatch(r"- (\*\*[^*]+\*\*(, )?)+: [^.]+(\.\w[^.]*)*\.", line), line
+
+
+def test_no_formula_begins_with_a_capital_that_it_has_not():
+    """`j <= i` is not `J <= i`: a docstring may begin with a small letter where a formula does."""
+    spoilt = re.compile(r'"""([A-Z]) ?(?:<=|<|/|\*|- before|\+ f)')
+    for path in sorted((ROOT / "src" / "regard").rglob("*.py")):
+        found = spoilt.search(path.read_text("utf-8"))
+        assert not found, f"{path.relative_to(ROOT)}: {found[0]}"
