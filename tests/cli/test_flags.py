@@ -52,6 +52,13 @@ def test_every_command_stands_in_one_panel_of_the_help():
         assert {group.commands[name].rich_help_panel for name in names} == {panel}
 
 
+def test_examples_can_be_pasted_from_a_terminal_of_80_columns():
+    """A command that the help breaks into two lines is two commands when it is pasted."""
+    for name, command in commands(get_command(app)):
+        for example in re.findall(r"^\s*- `([^`]*)`", command.help, re.M):
+            assert len(example) <= 78, f"{name}: {example}"
+
+
 def test_every_flag_is_explained():
     for name, command in commands(get_command(app)):
         assert command.help

@@ -22,7 +22,7 @@ def bench(
     ] = False,
     as_json: JsonObject = False,
 ) -> int:
-    """Measure attention, training, decoding and looking here.
+    """Measure how fast attention, training and decoding are on this machine.
 
     Each table compares in one run, in turns: with torch's own layers, with Hugging Face where that is
     installed, and with the rate at which this machine multiplies matrices. Tables are Markdown, to be shared.

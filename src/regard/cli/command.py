@@ -75,10 +75,15 @@ app = typer.Typer(
 )
 
 
-def command(function: F, *, name: str | None = None, parent: typer.Typer = app) -> F:
+def command(function: F, *, parent: typer.Typer = app) -> F:
     """Make a function a command: its arguments are options, or groups of them."""
-    parent.command(name or function.__name__, cls=Command)(flat(function))
+    parent.command(name_of(function), cls=Command)(flat(function))
     return function
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What is typed for a command; a function whose name is a word of Python ends with `_`."""
+    return function.__name__.rstrip("_")
 
 
 def flat(function: Callable[..., Any]) -> Callable[..., Any]:

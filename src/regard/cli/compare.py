@@ -59,8 +59,8 @@ def compare(
     Several presets, or one with several values of a setting. Every model is a run below the folder, next to
     `table.md` and `table.json`. Typed again after a stop, the command continues; finished models are kept.
 
-    - `regard compare --toy reverse --preset sutskever2014 --preset bahdanau2015`
-    - `regard compare --toy reverse --preset bahdanau2015 --vary model.reader.score=dot,additive`
+    - `regard compare --toy copy -p sutskever2014 -p bahdanau2015`
+    - `regard compare --toy copy -p bahdanau2015 --vary model.reader.score=none,dot`
     """
     output.speak_json(as_json)
     from regard.run.corpus import Corpus as Found

@@ -21,7 +21,10 @@ def doctor(
     place: Device,
     run: Annotated[
         Path | None,
-        Argument(metavar="[RUN]", help="A run folder, or a model in the box, to check as well."),
+        Argument(
+            metavar="[RUN]",
+            help="A run folder, or a model that comes with regard, to check as well.",
+        ),
     ] = None,
     as_json: JsonObject = False,
 ) -> int:

@@ -27,8 +27,8 @@ def evaluate(
         list[Path],
         Argument(
             metavar="RUN [FILE]...",
-            help="A run folder, or a model in the box; then test data in the forms that `regard train` "
-            "takes. Without files, the run's own test set. With --hypotheses, reference files alone "
+            help="A run folder, or a model that comes with regard; then test data in the forms that `regard "
+            "train` takes. Without files, the run's own test set. With --hypotheses, reference files alone "
             "are enough.",
         ),
     ],
@@ -73,7 +73,7 @@ def evaluate(
     BLEU, chrF, accuracy, F1 and more, each with its 95% confidence interval and its signature.
 
     - `regard evaluate runs/mine test.en test.de`
-    - `regard evaluate translator test.en test.de` asks a model in the box
+    - `regard evaluate translator test.en test.de` asks a model that comes with regard
     - `regard evaluate runs/mine --against runs/other` tests whether one run is better
     - `regard evaluate --hypotheses out.de ref.de` needs no model
     """

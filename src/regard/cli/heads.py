@@ -23,7 +23,7 @@ def heads(
         str,
         Argument(
             metavar="[RUN]",
-            help="A run folder, a zip archive of one, or a model in the box by its name.",
+            help="A run folder, a zip archive of one, or the name of a model that comes with regard.",
         ),
     ] = "translator",
     data: Annotated[

@@ -34,7 +34,7 @@ def command_page(command: Any, context: Any) -> RenderableType:
 
 def group_page(group: Any, context: Any) -> RenderableType:
     """Usage, and the commands by their panels, each with its first sentence."""
-    parts = [_usage(context.command_path, [], "COMMAND"), *_prose(group.help or "")]
+    parts = [_usage(context.command_path, ["COMMAND"], "[OPTIONS]"), *_prose(group.help or "")]
     commands = [group.get_command(context, name) for name in group.list_commands(context)]
     for panel, members in groupby(commands, key=lambda one: one.rich_help_panel or "Commands"):
         rows = ((one.name, cleandoc(one.help).partition("\n\n")[0]) for one in members)

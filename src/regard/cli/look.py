@@ -74,14 +74,14 @@ def look(
     """Draw where a model looks for each part of its answer.
 
     Each row is one step of the answer, each column one piece of the input, and the weights of a row add up
-    to 1. Without a run the translator in the box answers; without a text, an example of the model's own. A
-    folder of Hugging Face can be named, too.
+    to 1. Without a run the translator that comes with regard answers; without a text, it takes an example of
+    its own. A folder of a Hugging Face model can be named, too.
 
     - `regard look "The black cat ate the mouse." --to fr`
     - `regard look runs/mine "a text" --head 2 --png map.png`
     """
     output.speak_json(as_json)
-    run, texts = meant(asked.words or (), asked.model, "translate")
+    run, texts = meant(asked.words or (), asked.model, _first_task())
     refuse_files(texts, "type one of its lines, in quotes")
     text = " ".join(texts)
     if not (run / "config.json").is_file():  # a folder of Hugging Face says no languages
@@ -92,6 +92,13 @@ def look(
         print(seen.to_json(), flush=True)
     elif svg is png is html is npz is None:
         _show(seen, seen.question, site, head, all_heads, numbers)
+
+
+def _first_task() -> str:
+    """That of the model which answers when none is named."""
+    from regard import box
+
+    return box.card(box.names()[0]).task if box.names() else ""
 
 
 def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:

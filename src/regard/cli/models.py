@@ -19,7 +19,8 @@ else:  # what the parser hands over, whichever copy of click Typer brings
 
 models = typer.Typer(
     cls=Group,
-    help="List the models in the box, print a model's card, pack a run to carry it, or import a model.",
+    help="List the models that come with regard, print a model's card, pack a run to carry it, or import a "
+    "model.",
     invoke_without_command=True,
 )
 app.add_typer(models, name="models")
@@ -48,7 +49,9 @@ def everything(context: Context, as_json: JsonObject = False) -> None:
 
 
 def show(
-    name: Annotated[str, Argument(metavar="NAME", help="A model in the box, by its name.")],
+    name: Annotated[
+        str, Argument(metavar="NAME", help="A model that comes with regard, by its name.")
+    ],
     as_json: JsonObject = False,
 ) -> None:
     """Print the card of a model: its data, licence, settings, command, scores and limits."""

@@ -159,8 +159,9 @@ class Asked:
         list[str] | None,
         Argument(
             metavar="[RUN] [TEXT]...",
-            help="A run folder, a zip archive of one, or the name of a model in the box; then the texts, "
-            "each in quotes. Without texts, standard input is read, one text a line.",
+            help="A run folder, a zip archive of one, or the name of a model that comes with regard "
+            "(`regard models` lists them); then the texts, each in quotes. Without texts, standard input is "
+            "read, one text a line.",
         ),
     ] = None
     model: Annotated[
@@ -169,8 +170,7 @@ class Asked:
             "--model",
             "-m",
             metavar="RUN",
-            help="The run folder, archive or model in the box that answers. With this option, every argument "
-            "is a text.",
+            help="The run folder, archive or model that answers. With this option, every argument is a text.",
         ),
     ] = None
 
@@ -277,7 +277,7 @@ class Shown:
         Option(
             "--scores",
             help="Write the score of each answer before it, with a tab between them: its log-probability, "
-            "divided by the length penalty of the search.",
+            "which a beam search divides by its length penalty.",
         ),
     ] = False
     as_json: JsonLines = False

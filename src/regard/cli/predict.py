@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, final
 
 from regard.cli import output
-from regard.cli.command import command
+from regard.cli.command import command, name_of
 from regard.cli.options import (
     Alternatives,
     Asked,
@@ -24,7 +24,7 @@ from regard.cli.options import (
     Search,
     Shown,
 )
-from regard.cli.target import Target, meant, refuse_files
+from regard.cli.target import Target, meant, refuse_files, task_of
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,43 +48,43 @@ def translate(
     chance: Chance,
     machine: Machine,
 ) -> None:
-    """Translate texts. A model for English, French and German is in the box.
+    """Translate texts. A model for English, French and German comes with regard.
 
     One line in, one line out, in the same order; an answer does not depend on the lines around it.
 
-    - `regard translate "Where is the station?" --to fr` asks the model in the box
+    - `regard translate "Where is the station?" --to fr` asks the model that comes with regard
     - `regard translate runs/mine "a text" "and another"` asks a model of your own
     - `regard translate runs/mine < input.txt > output.txt` answers every line of a file
     """
-    _answer("translate", asked, lines, shown, machine, languages, alternatives, search, chance)
+    _answer(translate, asked, lines, shown, machine, languages, alternatives, search, chance)
 
 
 @command
 def tag(asked: Asked, shown: Shown, lines: Lines, machine: Machine) -> None:
-    """Give each word of a text its tag. A model for English parts of speech is in the box.
+    """Give each word its tag. A model for English parts of speech comes with regard.
 
     One line in, one line out: `I/PRON saw/VERB her/PRON`. Running text is cut into words as the English
     Universal Dependencies do (`do n't`); words that are set apart by spaces already, or by tabs with one in
     front, are taken as they are.
 
-    - `regard tag "I saw her duck."` asks the model in the box
+    - `regard tag "I saw her duck."` asks the model that comes with regard
     - `regard tag runs/mine < input.txt > output.txt` answers every line of a file
     """
-    _answer("tag", asked, lines, shown, machine)
+    _answer(tag, asked, lines, shown, machine)
 
 
 @command
 def classify(
     asked: Asked, shown: Shown, lines: Lines, alternatives: Alternatives, machine: Machine
 ) -> None:
-    """Give each text its label. A model for English sentiment is in the box.
+    """Give each text its label. A model for English sentiment comes with regard.
 
     One line in, one line out, in the same order; an answer does not depend on the lines around it.
 
-    - `regard classify "What a lovely film."` asks the model in the box
+    - `regard classify "What a lovely film."` asks the model that comes with regard
     - `regard classify runs/mine < input.txt > output.txt` answers every line of a file
     """
-    _answer("classify", asked, lines, shown, machine, alternatives=alternatives)
+    _answer(classify, asked, lines, shown, machine, alternatives=alternatives)
 
 
 @command
@@ -105,10 +105,11 @@ def point(
     - `regard point runs/mine "0.3 0.1 0.2"`
     - `regard point runs/mine < input.txt > output.txt` answers every line of a file
     """
-    _answer("point", asked, lines, shown, machine, None, alternatives, search, chance)
+    _answer(point, asked, lines, shown, machine, None, alternatives, search, chance)
 
 
-def go_on(
+@command
+def continue_(
     asked: Asked,
     shown: Shown,
     lines: Lines,
@@ -125,9 +126,10 @@ def go_on(
     - `regard continue runs/mine "Once upon a time" --sample --seed 3`
     - `regard continue runs/mine < input.txt > output.txt` continues every line of a file
     """
-    _answer("language", asked, lines, shown, machine, None, alternatives, search, chance)
+    _answer(continue_, asked, lines, shown, machine, None, alternatives, search, chance)
 
 
+@command
 def predict(
     asked: Asked,
     languages: Languages,
@@ -145,11 +147,7 @@ def predict(
     - `regard predict runs/mine "a text" "and another"`
     - `regard predict runs/mine < input.txt > output.txt` answers every line of a file
     """
-    _answer("", asked, lines, shown, machine, languages, alternatives, search, chance)
-
-
-command(go_on, name="continue")
-command(predict)
+    _answer(predict, asked, lines, shown, machine, languages, alternatives, search, chance)
 
 
 @final
@@ -175,7 +173,7 @@ class _Job:
 
 
 def _answer(
-    task: str,
+    asking: Callable[..., None],
     asked: Asked,
     lines: Lines,
     shown: Shown,
@@ -190,6 +188,7 @@ def _answer(
     from regard.answer.lines import Form, Shard
     from regard.settings.decode import changed
 
+    task = task_of(name_of(asking))
     run, texts = meant(asked.words or (), asked.model, task)
     n_best = alternatives.n_best if alternatives is not None else 1
     _check(texts, lines, shown, n_best)

@@ -26,8 +26,8 @@ def studio(
         list[Path] | None,
         Argument(
             metavar="[RUN]...",
-            help="Run folders, zip archives of runs, or models in the box. Without any, all runs in runs/ "
-            "and all models in the box.",
+            help="Run folders, zip archives of runs, or models that come with regard. Without any, all "
+            "runs in runs/ and all models that come with regard.",
         ),
     ] = None,
     host: Annotated[
@@ -65,7 +65,7 @@ def studio(
 ) -> int:
     """Ask a model in the browser, and see every head at work.
 
-    Without a name it opens on your runs in `runs/` and on the models in the box. With neither, the page
+    Without a name it opens on your runs in `runs/` and on the models that come with regard. With neither, it
     offers to train a small model while you watch. Only this machine can reach it, unless you say otherwise
     with `--host`; then every visitor needs the token in the address.
     """

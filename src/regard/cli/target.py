@@ -12,18 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from regard.errors import MissingFileError, UsageError
-from regard.tasks.names import COMMANDS
+from regard.tasks.names import COMMANDS, LEARNS_FROM
 
 if TYPE_CHECKING:
     from regard.answer.lines import Manner
     from regard.cli.options import Languages
     from regard.run.settings import RunSettings
 
-# What makes a model for a task of which the box has none.
-_MAKES = {
-    "point": "regard train --toy sort --out runs/sort; then: regard point runs/sort '0.3 0.1 0.2'",
-    "language": "regard train my.txt --task language --out runs/mine; then: regard continue runs/mine 'Once'",
-}
 _SNIFF = 1024
 _ALIKE = 0.85  # how like the name of a run one word must be to be no text
 
@@ -67,10 +62,28 @@ def _of_the_box(task: str) -> Path:
     """The model in the box for a task, or how to make one."""
     from regard import box
 
-    if task in _MAKES and not _in_box(task):
-        what = f"which model? The box has none that can {COMMANDS[task]}"
-        raise UsageError(what, where=f"regard {COMMANDS[task]}", remedy=_MAKES[task])
+    if task and box.names() and not _in_box(task):
+        verb = COMMANDS.get(task, "predict")
+        what = f"which model? None that comes with regard can {verb}"
+        raise UsageError(what, where=f"regard {verb}", remedy=_how_to_make(task, verb))
     return Path(box.first(task))
+
+
+def _how_to_make(task: str, verb: str) -> str:
+    """What trains a small model for a task: the first toy that teaches it, or a person's own files."""
+    from regard.data.toys import TOYS
+
+    toy = next((name for name, toy in TOYS.items() if toy.kind is LEARNS_FROM[task]), None)
+    own = f"regard train my.txt --task {task} --out runs/mine"
+    if toy is None:
+        return f"train one: {own}"
+    run = f"runs/{toy}"
+    return f"train one: regard train --toy {toy} --out {run}; then: regard {verb} {run}; or: {own}"
+
+
+def task_of(verb: str) -> str:
+    """The task that a command is for; "" of one that takes every task."""
+    return next((task for task, command in COMMANDS.items() if command == verb), "")
 
 
 @final
@@ -104,7 +117,7 @@ class Target:
             return
         right = COMMANDS.get(self.settings.task, "predict")
         raise UsageError(
-            f"this model was trained to {right}, not to {COMMANDS[task]}",
+            f"this model was trained to {right}, not to {COMMANDS.get(task, task)}",
             where=str(self.run),
             remedy=f"regard {right} {self.run}",
         )

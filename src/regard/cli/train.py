@@ -13,7 +13,6 @@ from typer import Option
 from regard.cli import output
 from regard.cli.command import command
 from regard.cli.options import Choice, Corpus, Device, JsonLines
-from regard.tasks.names import COMMANDS
 
 if TYPE_CHECKING:
     from regard.models import ModelSettings
@@ -42,8 +41,8 @@ def train(
         str | None,
         Option(
             metavar="RUN",
-            help="Begin with the vocabulary and the weights of an earlier run or of a model in the box, "
-            "and train them further with a small learning rate.",
+            help="Begin with the vocabulary and the weights of an earlier run, or of a model that comes "
+            "with regard, and train them further with a small learning rate.",
         ),
     ] = None,
     allow_change: Annotated[
@@ -72,7 +71,7 @@ def train(
 
     - `regard train train.en train.de --valid valid.en valid.de`
     - `regard train --toy reverse --preset bahdanau2015` needs no data at all
-    - `regard train mine.tsv --start-from translator` teaches a model in the box your words
+    - `regard train mine.tsv --start-from translator` teaches the translator that comes with regard your words
     - `regard train train.en train.de -p vaswani2017-base --fast` makes the most of a GPU
     """
     output.speak_json(as_json)
@@ -123,6 +122,8 @@ def _say_what_next(folder: str, settings: RunSettings, outcome: Outcome) -> None
     if outcome.signal is not None:
         output.say(f"The same command, or `regard train {folder}`, continues from there.")
         return
+    from regard.tasks.names import COMMANDS
+
     verb = COMMANDS.get(settings.task, "predict")
     look = {"where it looks, for an example": f"regard look {folder}"}
     output.advise(
