@@ -23,7 +23,7 @@ def test_files_are_described_shown_and_warned_about(pairs, tell, tell_json):
     assert "word 0" in out
     assert "task: translate" in out
     code, answer = tell_json("data", *pairs)
-    assert (code, answer["task"]) == (0, "translate")
+    assert (code, answer["task"], answer["preset"]) == (0, "translate", "vaswani2017-tiny")
     assert answer["report"]["sources"][0]["dropped"] == {"empty": 1}
     assert [row["source"] for row in answer["report"]["rows"]] == ["word 0", "word 1", "word 2"]
     assert any("3 pairs repeated" in warning for warning in answer["report"]["warnings"])

@@ -57,6 +57,7 @@ def _look(corpus: Corpus) -> dict[str, Any]:
     from regard.data.check import examine
     from regard.data.readers import splits, understand
     from regard.data.toys import toy as toy_named
+    from regard.run.resolve import usual_preset
     from regard.tasks.names import example_of, task_for
 
     if corpus.toy is not None:
@@ -71,10 +72,9 @@ def _look(corpus: Corpus) -> dict[str, Any]:
                 on_bad_utf8=corpus.on_bad_utf8,
                 keep_empty=role == "test",
             )
-    return {
-        "task": corpus.task or task_for(found.train.kind),
-        "report": examine(found.train, held_out["valid"], held_out["test"]),
-    }
+    task = corpus.task or task_for(found.train.kind)
+    report = examine(found.train, held_out["valid"], held_out["test"])
+    return {"task": task, "preset": usual_preset(task, corpus.data), "report": report}
 
 
 def _planned(corpus: Corpus, choice: Choice) -> Any:
@@ -123,6 +123,7 @@ def _show(found: dict[str, Any]) -> None:
     else:
         output.show(report.data_report(found["report"]))
         print(f"\ntask: {found['task']}")
+        print(f"model by default: {found['preset']}")
     if "tokens" in found:
         print()
         output.show(preview.tokens(found["tokens"]))

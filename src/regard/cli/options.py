@@ -9,12 +9,15 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
 
 from typer import Argument, Option
 
 from regard.cli.command import FILES
 from regard.errors import UsageError, missing
+
+if TYPE_CHECKING:
+    from regard.run.settings import DataSettings
 
 # The panels of the help.
 DATA, SETTINGS, LINES, SEARCH = "Data", "Settings", "Lines and files", "Search"
@@ -457,6 +460,14 @@ class Corpus(Heldout):
             *([f"data.on_bad_utf8={self.on_bad_utf8}"] if self.on_bad_utf8 != "stop" else []),
             *([f"data.test={json.dumps(tests)}"] if tests else []),
         ]
+
+    @property
+    def data(self) -> DataSettings:
+        """The files as settings of a run."""
+        from regard.run.settings import DataSettings
+
+        train, valid = (tuple(map(str, paths or ())) for paths in (self.files, self.valid))
+        return DataSettings(train=train, valid=valid, on_bad_utf8=self.on_bad_utf8)
 
     def require_training(self, config: Path | None) -> None:
         """Files behind `--valid` and `--test` alone are nothing to learn from."""

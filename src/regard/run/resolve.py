@@ -56,7 +56,8 @@ def resolve(
     is_whole = _has_model(tree)
     tree = overlay(tree, changes)
     if name is None and not is_whole:
-        name = default_for(_task(tree), _size(tree))
+        task = _task(tree)
+        name = usual_preset(task, parse(DataSettings, tree.get("data", {}), where="data"))
     if name is not None:
         tree = _over_preset(preset(name), tree)
     _suit_toy(tree)
@@ -145,13 +146,16 @@ def _task(tree: dict[str, Any]) -> str:
     return str(tree["task"])
 
 
-def _size(tree: Mapping[str, Any]) -> int:
-    """How many training examples there are, counted until there are many; a toy is small."""
-    settings = parse(DataSettings, tree.get("data", {}), where="data")
-    if settings.toy is not None or not settings.train:
-        return 0
-    found = Corpus.of(settings, str(tree["task"])).examples("train")
-    return sum(1 for _ in islice(found, FEW_EXAMPLES + 1))
+def usual_preset(task: str, data: DataSettings) -> str:
+    """What is taken when no preset is named: by the task, and by how much there is to learn from.
+
+    Examples are counted until they are many; a toy is small.
+    """
+    count = 0
+    if data.toy is None and data.train:
+        found = Corpus.of(data, task).examples("train")
+        count = sum(1 for _ in islice(found, FEW_EXAMPLES + 1))
+    return default_for(task, count)
 
 
 def _has_model(tree: Mapping[str, Any]) -> bool:
