@@ -11,7 +11,6 @@ SOURCE = ROOT / "src" / "regard"
 WORDS = {*LEARNS_FROM, *COMMANDS.values()}
 CLASSES = {name.title() for name in LEARNS_FROM}
 OWNERS = ("tasks", "presets")  # the rooms that own tasks
-COMMAND_LINE = "cli"  # which has a command for each task
 # The same words for other things, by file.
 HOMONYMS = {
     "config.py": {"tag"},  # pydantic's word for what tells the members of a union apart
@@ -23,9 +22,7 @@ HOMONYMS = {
     "traces/overview.py": {"language"},
 }
 FILES = [
-    path
-    for path in sorted(SOURCE.rglob("*.py"))
-    if path.relative_to(SOURCE).parts[0] not in (*OWNERS, COMMAND_LINE)
+    path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).parts[0] not in OWNERS
 ]
 
 

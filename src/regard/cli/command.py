@@ -20,13 +20,14 @@ from typer.core import TyperCommand, TyperGroup
 
 from regard.cli import output
 from regard.errors import UsageError
+from regard.tasks.names import COMMANDS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # What the help lists, in the order in which somebody new needs it.
 PANELS = {
     "See it": ("demo", "studio", "models"),
-    "Ask": ("translate", "tag", "classify", "point", "continue", "predict", "align", "look"),
+    "Ask": (*COMMANDS.values(), "predict", "align", "look"),
     "Train": ("data", "train", "config", "compare"),
     "Judge": ("evaluate", "heads", "doctor", "bench"),
 }

@@ -13,6 +13,7 @@ from typer import Option
 from regard.cli import output
 from regard.cli.command import command
 from regard.cli.options import Choice, Corpus, Device, JsonLines
+from regard.tasks.names import COMMANDS
 
 if TYPE_CHECKING:
     from regard.models import ModelSettings
@@ -122,8 +123,6 @@ def _say_what_next(folder: str, settings: RunSettings, outcome: Outcome) -> None
     if outcome.signal is not None:
         output.say(f"The same command, or `regard train {folder}`, continues from there.")
         return
-    from regard.tasks.names import COMMANDS
-
     verb = COMMANDS.get(settings.task, "predict")
     look = {"where it looks, for an example": f"regard look {folder}"}
     output.advise(
