@@ -98,7 +98,7 @@ def pack(
         output.say(f"{made.folder}: {made.after:,} bytes of weights, {share:.0%} of the run's")
 
 
-def bring_in(
+def import_(
     folder: Annotated[
         Path, Argument(metavar="FOLDER", help="A Marian (OPUS-MT) folder of Hugging Face.")
     ],
@@ -145,4 +145,4 @@ def _facts(name: str) -> dict[str, Any]:
 
 command(show, parent=models)
 command(pack, parent=models)
-command(bring_in, name="import", parent=models)
+command(import_, parent=models)
