@@ -106,6 +106,7 @@ class Decoder:
         self.process.stdin.write(json.dumps(question) + "\n")
         self.process.stdin.flush()
         answer = json.loads(self.process.stdout.readline())
+        assert "failed" not in answer, answer
         return float(answer["tokens"] / answer["cpu"])
 
     def close(self) -> None:
@@ -121,7 +122,10 @@ def decoding(sides: dict[str, Path], rounds: int) -> dict[str, Any]:
     for kind in KINDS:
         for case, (batch, beam) in CASES.items():
             with tempfile.TemporaryDirectory() as folder:
-                both = {name: Decoder(side, kind, folder) for name, side in sides.items()}
+                both = {}
+                for name, side in sides.items():  # each has a model file of its own
+                    (Path(folder) / name).mkdir()
+                    both[name] = Decoder(side, kind, f"{folder}/{name}")
                 found: dict[str, list[float]] = {name: [] for name in both}
                 for turn in range(rounds + 1):
                     for name, one in both.items():
