@@ -144,6 +144,18 @@ def test_it_is_a_run_like_any_other(run, capsys):
     capsys.readouterr()
 
 
+def test_the_studio_opens_the_folder_itself(folder):
+    from contextlib import ExitStack
+
+    from regard.cli.studio import _unpacked
+
+    with ExitStack() as stack:
+        made = _unpacked(folder, stack)
+        assert made.name == folder.name
+        assert regard.load(made).languages == ("fra",)
+    assert not made.exists()
+
+
 def test_the_command_reports_parity(folder, tmp_path, capsys):
     from regard.cli.main import status
 

@@ -111,6 +111,8 @@ def _unpacked(path: Path, stack: ExitStack) -> Path:
         from regard.run.find import folder_of
 
         path = stack.enter_context(folder_of(path))
+    if (path / "config.json").is_file() and not (path / "config.toml").is_file():
+        return _imported(path, stack)
     if not (path / "config.toml").is_file():
         raise ModelFileError(
             "this is not a run folder: there is no config.toml",
@@ -118,6 +120,17 @@ def _unpacked(path: Path, stack: ExitStack) -> Path:
             remedy="name a folder that `regard train` made",
         )
     return path
+
+
+def _imported(path: Path, stack: ExitStack) -> Path:
+    """A Hugging Face folder as a run that is there for as long as the studio is open."""
+    from tempfile import TemporaryDirectory
+
+    from regard.interop.importing import bring_in
+
+    place = stack.enter_context(TemporaryDirectory(prefix="regard-"))
+    output.say(f"importing {path.name}; `regard models import` makes a run that stays")
+    return bring_in(path, Path(place) / (path.resolve().name or "imported")).folder
 
 
 def _token(given: str | None, file: Path | None) -> str | None:
