@@ -163,6 +163,13 @@ def test_every_row_that_fits_is_in_one_batch_and_every_batch_fits(lengths, epoch
     assert len(plan.epoch(epoch)) == len(batches)
 
 
+def test_no_room_is_laid_out_for_rows_that_do_not_exist():
+    lengths = np.full(7, 3, np.int32)
+    made = BatchSettings(tokens=96, max_length=37, packed=True, sentences=2**40)
+    (shape,) = PackedPlan(lengths, lengths, made, seed=3).shapes
+    assert shape.rows == 7
+
+
 @pytest.mark.parametrize("way", ["together", "within", "apart"])
 def test_a_kernel_goes_by_tiles_only_where_both_sides_have_the_same(way):
     asked, told, keys = sides([3, 2, 5], 1)

@@ -38,7 +38,11 @@ class PackedPlan(Plan):
         if not self._kept:
             raise none_left(self.count, settings.max_length)
         usual = settings.tokens * self._kept / max(places)
-        most = settings.sentences or -(-round(ROOM * usual) // TILE) * TILE
+        most = -(-round(ROOM * usual) // TILE) * TILE
+        if (
+            settings.sentences is not None
+        ):  # room is laid out for so many, so not for more than there are
+            most = min(settings.sentences, self._kept)
         source_size, target_size = (self._size(side, max(places)) for side in places)
         self.shapes = (Shape(source_size, target_size, most),)
         self._tiles = self._room_for_tiles(max(places) / self._kept)
