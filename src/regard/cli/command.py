@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 PANELS = {
     "See it": ("demo", "studio", "models"),
     "Ask": (*COMMANDS.values(), "predict", "align", "look"),
-    "Train": ("data", "train", "config", "compare"),
+    "Train": ("data", "train", "config", "compare", "prune"),
     "Judge": ("evaluate", "heads", "doctor", "bench"),
 }
 FILES = "FILE..."  # written behind an option that takes several files
