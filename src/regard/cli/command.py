@@ -29,7 +29,7 @@ PANELS = {
     "See it": ("demo", "studio", "models"),
     "Ask": (*COMMANDS.values(), "predict", "align", "look"),
     "Train": ("data", "train", "config", "compare", "prune"),
-    "Judge": ("evaluate", "heads", "doctor", "bench"),
+    "Judge": ("evaluate", "heads", "senses", "doctor", "bench"),
 }
 FILES = "FILE..."  # written behind an option that takes several files
 

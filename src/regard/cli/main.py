@@ -128,6 +128,7 @@ from regard.cli import (  # noqa: E402, F401  a command is added by being import
     models,
     predict,
     prune,
+    senses,
     studio,
     train,
 )

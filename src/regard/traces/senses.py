@@ -1,0 +1,195 @@
+"""One word in many sentences: a state for each occurrence, beside the one vector of the word type (L5).
+
+c_k = f(w_k | w_1 .. w_n): where a model separates senses, occurrences of one sense lie together, and the
+nearest neighbour of an occurrence has its sense. The static embedding is the same vector every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+
+from regard.errors import UsageError
+from regard.layers import Embedding
+from regard.models import Model, TransformerEncoder
+from regard.seams import reference
+from regard.tasks.axis import Axis
+from regard.tasks.task import Task, device_of
+
+States = Float[np.ndarray, "occurrence width"]
+
+
+@final
+@dataclass(frozen=True)
+class Occurrence:
+    """A word in its sentence; `place` is its number among the sentence's words."""
+
+    text: str
+    place: int
+    sense: str = ""  # as somebody said
+    label: str = ""  # the word it was translated by
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Senses:
+    """All occurrences of a word, their states, and what follows from them."""
+
+    word: str
+    layer: int
+    occurrences: tuple[Occurrence, ...]
+    states: States
+    static: States
+    clusters: tuple[int, ...]
+
+    @property
+    def map(self) -> Float[np.ndarray, "occurrence 2"]:
+        """The two directions of most variance (PCA)."""
+        return plane(self.states)
+
+    def neighbours(self, number: int, most: int = 5) -> list[tuple[int, float]]:
+        """The occurrences most like one of them, with their cosines."""
+        alike = cosines(self.states)[number]
+        order = [int(n) for n in np.argsort(-alike, kind="stable") if n != number]
+        return [(n, float(alike[n])) for n in order[:most]]
+
+    def score(self, states: States | None = None) -> float | None:
+        """How often the nearest neighbour has the same sense; where several are as near, their share."""
+        senses = np.array([one.sense for one in self.occurrences])
+        if len(set(senses.tolist())) < 2:
+            return None
+        alike = cosines(self.states if states is None else states)
+        np.fill_diagonal(alike, -np.inf)
+        nearest = alike >= alike.max(1, keepdims=True) - 1e-6
+        same = senses[:, None] == senses[None]
+        return float(((nearest & same).sum(1) / nearest.sum(1)).mean())
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: each occurrence with its place on the map."""
+        return {
+            "word": self.word,
+            "layer": self.layer,
+            "score": self.score(),
+            "static_score": self.score(self.static),
+            "occurrences": [
+                {
+                    "text": one.text,
+                    "place": one.place,
+                    "sense": one.sense,
+                    "label": one.label,
+                    "map": [float(value) for value in at],
+                    "cluster": cluster,
+                    "neighbours": [[n, value] for n, value in self.neighbours(number)],
+                }
+                for number, (one, at, cluster) in enumerate(
+                    zip(self.occurrences, self.map, self.clusters, strict=True)
+                )
+            ],
+        }
+
+
+def find(
+    word: str, texts: Mapping[str, Sequence[str]], words_of: Callable[[str], Axis]
+) -> list[Occurrence]:
+    """Every occurrence of a word, however it is capitalised, in texts by their sense ("" if unknown)."""
+    found = [
+        Occurrence(text, place, sense)
+        for sense, some in texts.items()
+        for text in some
+        for place, own in enumerate(words_of(text).words)
+        if own.casefold() == word.casefold()
+    ]
+    if len(found) < 2:
+        raise UsageError(
+            f"'{word}' occurs {len(found)} times in these texts",
+            where="word",
+            remedy="give a corpus in which it stands more often",
+        )
+    return found
+
+
+@torch.inference_mode()
+def study(
+    task: Task,
+    model: Model,
+    word: str,
+    occurrences: Sequence[Occurrence],
+    axis_of: Callable[[str], Axis],
+    layer: int | None = None,
+    clusters: int = 2,
+) -> Senses:
+    """The states of all occurrences behind a layer (0: before the first, default: the last), mean of pieces."""
+    encoder = model.encoder
+    if not isinstance(encoder, TransformerEncoder) or not isinstance(encoder.embedding, Embedding):
+        raise UsageError(
+            "this model has no Transformer encoder of tokens",
+            "model",
+            "take a Transformer that reads text",
+        )
+    top = len(encoder.blocks)
+    layer = top if layer is None else layer
+    if not 0 <= layer <= top:
+        raise UsageError(f"there is no layer {layer}", "layer", f"choose 0 to {top}")
+    model.eval()
+    states, static = [], []
+    for one in occurrences:
+        ids = torch.from_numpy(np.asarray(task.encode(one.text))).long()[None].to(device_of(model))
+        pieces = [n for n, own in enumerate(axis_of(one.text).word_ids) if own == one.place]
+        static.append(encoder.embedding.table.weight[ids[0, pieces]].mean(0))
+        states.append(_behind(model, ids, layer)[pieces].mean(0))
+    found = [torch.stack(some).float().cpu().numpy() for some in (states, static)]
+    return Senses(word, layer, tuple(occurrences), *found, grouped(found[0], clusters))
+
+
+def _behind(model: Model, ids: torch.Tensor, layer: int) -> torch.Tensor:
+    """The states behind so many blocks, normed as the last ones are."""
+    encoder = model.encoder
+    assert isinstance(encoder, TransformerEncoder)
+    states = encoder.embed(ids, None).states
+    with reference():  # block by block, as the formulas say
+        for block in list(encoder.blocks)[:layer]:
+            states = block(states, encoder.mask)
+    return states[0] if encoder.norm is None else encoder.norm(states)[0]
+
+
+def cosines(states: States) -> Float[np.ndarray, "occurrence occurrence"]:
+    """Between all pairs."""
+    unit = states / np.maximum(np.linalg.norm(states, axis=1, keepdims=True), 1e-12)
+    return (unit @ unit.T).astype(np.float64)
+
+
+def plane(states: States) -> Float[np.ndarray, "occurrence 2"]:
+    """Coordinates along the two principal components; signs are such that the largest is positive."""
+    centred = torch.from_numpy(states - states.mean(0)).double()
+    left, scale, _ = torch.linalg.svd(centred, full_matrices=False)
+    found = (left * scale)[:, :2].numpy()
+    if found.shape[1] < 2:
+        found = np.pad(found, ((0, 0), (0, 2 - found.shape[1])))
+    largest = found[np.abs(found).argmax(0), np.arange(2)]
+    return found * np.where(largest < 0, -1.0, 1.0)
+
+
+def grouped(states: States, count: int, rounds: int = 50) -> tuple[int, ...]:
+    """k-means by cosine, begun with the two most unlike states and then those farthest from all chosen."""
+    alike = cosines(states)
+    count = min(count, len(states))
+    chosen = list(np.unravel_index(alike.argmin(), alike.shape))[: max(1, count)]
+    while len(chosen) < count:
+        chosen.append(int(alike[:, chosen].max(1).argmin()))
+    unit = states / np.maximum(np.linalg.norm(states, axis=1, keepdims=True), 1e-12)
+    centres = unit[[int(n) for n in chosen]]
+    owner: Int[np.ndarray, " occurrence"] = np.zeros(len(states), int)
+    for _ in range(rounds):
+        fresh = (unit @ centres.T).argmax(1)
+        if (fresh == owner).all():
+            break
+        owner = fresh
+        centres = np.stack(
+            [unit[owner == n].mean(0) if (owner == n).any() else centres[n] for n in range(count)]
+        )
+    return tuple(int(n) for n in owner)
