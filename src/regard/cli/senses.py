@@ -103,6 +103,7 @@ def _texts(word: str, corpus: Path | None) -> Mapping[str, Sequence[str]]:
 def _labelled(predictor: Predictor, one: Occurrence, word: str, to: str | None) -> Occurrence:
     """With the word that it was translated by, as the attention that aligns best says."""
     from regard.answer.look import trace
+    from regard.traces.heads import is_special
 
     if predictor.passages is None:
         return one
@@ -112,7 +113,10 @@ def _labelled(predictor: Predictor, one: Occurrence, word: str, to: str | None) 
     if word.casefold() not in words:
         return one
     column = seen.alignment()[:, words.index(word.casefold())]
-    return replace(one, text=bare, label=seen.axes["target"].words[int(column.argmax())])
+    said = seen.axes["target"].words
+    real = [number for number, own in enumerate(said) if not is_special(own)]
+    label = said[max(real, key=lambda number: column[number])] if real else ""
+    return replace(one, text=bare, label=label)
 
 
 def _show(found: Senses) -> None:

@@ -123,7 +123,7 @@ def study(
     layer: int | None = None,
     clusters: int = 2,
 ) -> Senses:
-    """The states of all occurrences behind a layer (0: before the first, default: the last), mean of pieces."""
+    """The states of all occurrences behind a layer (0: before the first; default: the last)."""
     encoder = model.encoder
     if not isinstance(encoder, TransformerEncoder) or not isinstance(encoder.embedding, Embedding):
         raise UsageError(
