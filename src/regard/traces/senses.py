@@ -142,8 +142,8 @@ def study(
         pieces = [n for n, own in enumerate(axis_of(one.text).word_ids) if own == one.place]
         static.append(encoder.embedding.table.weight[ids[0, pieces]].mean(0))
         states.append(_behind(model, ids, layer)[pieces].mean(0))
-    found = [torch.stack(some).float().cpu().numpy() for some in (states, static)]
-    return Senses(word, layer, tuple(occurrences), *found, grouped(found[0], clusters))
+    own, types = (torch.stack(some).float().cpu().numpy() for some in (states, static))
+    return Senses(word, layer, tuple(occurrences), own, types, grouped(own, clusters))
 
 
 def _behind(model: Model, ids: torch.Tensor, layer: int) -> torch.Tensor:
@@ -178,11 +178,11 @@ def grouped(states: States, count: int, rounds: int = 50) -> tuple[int, ...]:
     """k-means by cosine, begun with the two most unlike states and then those farthest from all chosen."""
     alike = cosines(states)
     count = min(count, len(states))
-    chosen = list(np.unravel_index(alike.argmin(), alike.shape))[: max(1, count)]
+    chosen = [int(n) for n in np.unravel_index(alike.argmin(), alike.shape)][: max(1, count)]
     while len(chosen) < count:
         chosen.append(int(alike[:, chosen].max(1).argmin()))
     unit = states / np.maximum(np.linalg.norm(states, axis=1, keepdims=True), 1e-12)
-    centres = unit[[int(n) for n in chosen]]
+    centres = unit[chosen]
     owner: Int[np.ndarray, " occurrence"] = np.zeros(len(states), int)
     for _ in range(rounds):
         fresh = (unit @ centres.T).argmax(1)
