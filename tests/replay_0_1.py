@@ -477,7 +477,7 @@ def obvious(_: Path) -> Iterator[Seen]:
     from regard.attention import Heads, attend
 
     length = len(pydoc.render_doc(library))
-    yield Seen("help(regard)", f"{length:,} characters", length < 40_000)
+    yield Seen("help(regard)", f"{length:,} characters", length < 50_000)
     yield Seen("inspect.signature(regard.train)", str(inspect.signature(library.train))[:80], True)
     model = library.load("tagger")
     seen = library.look(model, "it sleeps")

@@ -197,7 +197,7 @@ def test_what_is_asked_for_is_checked(model):
         model.translate("a b", beam="three")
     with pytest.raises(UsageError, match="and this is a dict"):
         regard.trace(model, "a b", {"beam": 2})
-    with pytest.raises(UsageError, match="a trace needs a trained model, and this is a Model"):
+    with pytest.raises(UsageError, match="a model that is brought needs its tokenizer"):
         regard.trace(model.model, "a b")
     with pytest.raises(UsageError, match="does not translate into"):
         model.translate("a b", to=["fr"])

@@ -148,8 +148,9 @@ def test_what_is_learned_goes_through_the_modules(here):
 
 def test_every_tensor_counts():
     encoder = fresh("transformer-pre-learned-tag").encoder
-    assert len(written(encoder)) == len(list(encoder.parameters()))
-    for parameter in encoder.parameters():
+    tensors = [*encoder.parameters(), *encoder.buffers()]  # gates are buffers
+    assert len(written(encoder)) == len(tensors)
+    for parameter in tensors:
         before = written(encoder)
         with torch.no_grad():
             parameter.add_(1.0)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from regard.answer.engine import changed
 from regard.answer.look import trace
 from regard.answer.predictor import Predictor
 from regard.decode import DecodeSettings
 from regard.errors import DataError, MemoryLimitError, UsageError
+from regard.settings.decode import changed
 from regard.tasks import TASKS, Translate, point
 from regard.text import END
 from tests.run.kinds import KINDS, load, make, questions

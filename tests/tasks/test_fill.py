@@ -86,8 +86,17 @@ def test_the_answer_is_the_text_with_a_likely_word_for_each_mask():
     with torch.no_grad():
         known = model(ids, None).log_softmax(-1)[0]
     known[:, [PAD, BEGIN, END, task.mask]] = -torch.inf
+    known = known.log_softmax(-1)
     assert answer.ids == tuple(known[[2, 5]].argmax(-1).tolist())
     assert answer.score == pytest.approx(known[[2, 5]].max(-1).values.sum().item())
+
+
+def test_a_line_that_hides_a_word_already_is_read_as_it_is():
+    task = task_of("fill")
+    ids = task.encode(f"mia had {MASK} key . she hid it under the bridge")
+    batch = task.collate([{"source": ids, "target": ids}], len(ids), len(ids))
+    assert batch.source[0].tolist() == ids.tolist()
+    assert batch.count == 0
 
 
 def test_a_text_that_hides_nothing_is_refused_with_an_example():
@@ -117,7 +126,7 @@ def test_a_tagger_starts_with_the_encoder_and_the_pieces_of_what_read_masked_tex
     assert settings.model.encoder == Run.open(pretrained).settings.model.encoder
     train(tmp_path / "run", settings, Listener(), device="cpu")
     run, origin = Run.open(tmp_path / "run"), Run.open(pretrained)
-    assert run.task.source.to_json() == origin.task.codec.to_json()
+    assert run.task.source.to_json() == origin.task.source.to_json()
     before, after = origin.load_model().state_dict(), run.load_model().state_dict()
     names = [name for name in before if name.startswith("encoder.")]
     assert names

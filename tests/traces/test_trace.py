@@ -20,7 +20,7 @@ from tests.run import kinds as runs
 from tests.tasks.kit import MODELS, task_of
 from tests.traces.kit import BEAM, KINDS, model_of, question, traced
 
-WRITERS = [kind for kind in MODELS if kind not in ("tag", "classify")]
+WRITERS = [kind for kind in MODELS if kind not in ("tag", "classify", "fill")]
 
 
 @pytest.mark.parametrize("kind", KINDS)

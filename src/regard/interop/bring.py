@@ -25,6 +25,7 @@ from regard.interop import tokens
 from regard.interop.sites import sites_of
 from regard.interop.watch import Recorder, recording, require_calls
 from regard.models import SOURCE
+from regard.run.find import read_bounded
 from regard.run.folder import Run
 from regard.tasks import Prediction
 from regard.tasks.axis import Axis
@@ -57,7 +58,9 @@ class Brought:
         folder = Path(folder)
         library = library_for(str(folder))
         try:
-            kinds = json.loads((folder / "config.json").read_text("utf-8")).get("architectures")
+            kinds = json.loads(read_bounded(folder / "config.json", "configuration", 1 << 22)).get(
+                "architectures"
+            )
             kind = getattr(library, (kinds or ["AutoModel"])[0], library.AutoModel)
             model = kind.from_pretrained(folder, local_files_only=True)
             tokenizer = library.AutoTokenizer.from_pretrained(folder, local_files_only=True)

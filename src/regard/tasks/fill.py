@@ -44,7 +44,7 @@ _SPACED = re.compile(rf"\s*{MASK}")
 class Fill(Task):
     """Every piece is read, and some are asked for. To the model it is tagging with pieces for tags."""
 
-    codec: Codec
+    source: Codec
     name = "fill"
     verb = "fill in masked words"
     method = "fill"
@@ -62,7 +62,7 @@ class Fill(Task):
 
     def to_dict(self) -> dict[str, str]:
         """One document."""
-        return {"source": self.codec.to_json()}
+        return {"source": self.source.to_json()}
 
     @classmethod
     def from_dict(cls, documents: Mapping[str, str]) -> Fill:
@@ -72,18 +72,18 @@ class Fill(Task):
     @property
     def sizes(self) -> Sizes:
         """Pieces in, and pieces for labels."""
-        return Sizes(source=self.codec.size, labels=self.codec.size)
+        return Sizes(source=self.source.size, labels=self.source.size)
 
     @property
     def mask(self) -> int:
         """The id of what stands for a hidden piece."""
-        (number,) = self.codec.encode(MASK)
+        (number,) = self.source.encode(MASK)
         return number
 
     def rows(self, examples: Sequence[Example]) -> list[Row]:
         """Every piece is its own target; which of them count, a batch decides."""
         texts = [line.text for line in only(iter(examples), Line)]
-        pieces = [np.array(ids, np.int32) for ids in self.codec.encode_batch(texts)]
+        pieces = [np.array(ids, np.int32) for ids in self.source.encode_batch(texts)]
         return [{"source": row, "target": row} for row in pieces]
 
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:  # noqa: ARG002
@@ -124,10 +124,13 @@ class Fill(Task):
         real: Bool[Tensor, "batch source"],
         lots: Float[Tensor, "3 batch source"],
     ) -> tuple[Int[Tensor, "batch source"], Int[Tensor, "batch source"]]:
-        """What is read and what is asked for. Of what is asked for most is hidden, some is another piece."""
+        """What is read and what is asked for. Of what is asked for most is hidden, some is another piece.
+
+        A line that hides something already is a question: it is read as it is.
+        """
         order, fate, other = lots
-        chosen = asked(order, real)
-        others = (other * self.codec.size).long().clamp(max=self.codec.size - 1)
+        chosen = asked(order, real) & (pieces != self.mask).all(1, keepdim=True)
+        others = (other * self.source.size).long().clamp(max=self.source.size - 1)
         read = pieces.where(~(chosen & (fate < HIDDEN + WRONG)), others)
         read = read.masked_fill(chosen & (fate < HIDDEN), self.mask)
         return read, pieces.masked_fill(~chosen, IGNORE)
@@ -144,14 +147,15 @@ class Fill(Task):
         """Each text with its masks filled in."""
         rows = [self.encode(text) for text in inputs]
         answers = [Prediction("")] * len(inputs)
-        for member, log_probabilities in known(model, rows, tokens, advance):
-            row = rows[member]
+        read = [number for number, row in enumerate(rows) if len(row)]
+        for member, logits in known(model, [rows[number] for number in read], tokens, advance):
+            row = rows[read[member]]
             hidden = np.flatnonzero(row == self.mask)
-            answers[member] = self._prediction(row, hidden, log_probabilities)
+            answers[read[member]] = self._prediction(row, hidden, logits)
         return answers
 
     def _prediction(self, row: np.ndarray, hidden: np.ndarray, sure: Tensor) -> Prediction:
-        sure = self._sayable(sure[torch.from_numpy(hidden)])
+        sure = self._sayable(sure[torch.from_numpy(hidden)]).log_softmax(-1)
         best, ids = sure.max(-1)
         others: tuple[tuple[str, float], ...] = ()
         if len(hidden) == 1:
@@ -161,7 +165,7 @@ class Fill(Task):
         return Prediction(
             self._filled(row, hidden, ids.tolist()),
             sum(best.tolist()),
-            tuple(map(self.codec.piece, ids.tolist())),
+            tuple(map(self.source.piece, ids.tolist())),
             tuple(ids.tolist()),
             tuple(best.tolist()),
             alternatives=others,
@@ -175,13 +179,13 @@ class Fill(Task):
     def _filled(self, row: np.ndarray, hidden: np.ndarray, ids: Sequence[int]) -> str:
         filled = row.copy()
         filled[hidden] = ids
-        return self.codec.decode(filled.tolist())
+        return self.source.decode(filled.tolist())
 
     def encode(self, text: str) -> np.ndarray:
-        """Its pieces, at least one of which is hidden."""
+        """Its pieces, at least one of which is hidden, where there are any."""
         # A piece brings the space before it, and so does what stands for one.
-        ids = np.array(self.codec.encode(_SPACED.sub(MASK, text)), np.int32)
-        if self.mask not in ids:
+        ids = np.array(self.source.encode(_SPACED.sub(MASK, text)), np.int32)
+        if len(ids) and self.mask not in ids:
             raise UsageError(
                 f"this text hides no word: {text[:60]!r}",
                 where="text",
@@ -193,14 +197,14 @@ class Fill(Task):
         """The pieces of the text, and what stands behind its masks."""
         ids = self.encode(text)
         axes: dict[str, Axis] = {
-            SOURCE: axis_of(self.codec, ids.tolist()),
+            SOURCE: axis_of(self.source, ids.tolist()),
             TARGET: Tokens.whole(answer.symbols),
         }
         return Forced({"source": ids, "target": ids}, axes, list(answer.ids))
 
     def symbol(self, number: int) -> str:
         """A piece of the vocabulary."""
-        return self.codec.piece(number)
+        return self.source.piece(number)
 
     def of_steps(self, text: str, logits: Tensor) -> Float[Tensor, "step choice"]:
         """Those of the masks."""
@@ -212,7 +216,7 @@ class Fill(Task):
         assert isinstance(example, Line)
         words = example.text.split(" ")
         middle = sorted(range(len(words)), key=lambda number: abs(2 * number + 1 - len(words)))
-        whole = [n for n in middle if words[n] and len(self.codec.encode(words[n])) == 1]
+        whole = [n for n in middle if words[n] and len(self.source.encode(words[n])) == 1]
         if not whole:
             return f"{example.text} {MASK}"
         words[whole[0]] = MASK
@@ -221,7 +225,7 @@ class Fill(Task):
     def answer(self, example: Example) -> str:
         """The line, as its pieces write it."""
         assert isinstance(example, Line)
-        return self.codec.decode(self.codec.encode(example.text))
+        return self.source.decode(self.source.encode(example.text))
 
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """How often a hidden word was found."""
