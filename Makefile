@@ -41,7 +41,7 @@ check: $(DEV) $(PAGE) $(EXPLORER)  ## format, lint, types, import order, house r
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/page.py ci check test
-	$(BIN)/pytest -q tests/house
+	$(BIN)/pytest -q -n 2 tests/house
 
 test: $(DEV) $(PAGE) $(EXPLORER)  ## the fast tests
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --ignore=tests/house

@@ -432,12 +432,12 @@ def test_whole_products_are_their_own_arithmetic(rows, columns, out, seed, size,
     weight, shift = torch.randn(out, columns, generator=chance), torch.randn(out, generator=chance)
     whole, scale = to_rows(weight)
     most = 255 if torch.cpu._is_vnni_supported() else 127
-    for bends in (False, True):
-        read = x.clamp(min=0) if bends else x
-        each = read.abs().amax(1, keepdim=True) / (most if bends else most // 2) + 1e-30
+    for after_relu in (False, True):
+        read = x.clamp(min=0) if after_relu else x
+        each = read.abs().amax(1, keepdim=True) / (most if after_relu else most // 2) + 1e-30
         exact = (read / each).round().double() @ whole.double().T * scale.double() * each.double()
         exact = exact + shift.double() if bias else exact
-        found = WholeProduct(whole, scale, shift if bias else None, bends=bends)(x)
+        found = WholeProduct(whole, scale, shift if bias else None, after_relu=after_relu)(x)
         # A row's number that lies between two whole ones may go either way.
         slack = 1e-5 * exact.abs().max() + (each * scale).max() * 127 * 1.01
         assert bool(((found - exact).abs() <= slack).all())

@@ -12,7 +12,7 @@ RETIRED = {
     r"\bwhole numbers\b": "int8, or integers",
     r"\bof all chance\b": "seed",
     r"\bunless set\b": "default",
-    r"\bnetwork bends\b": "activation",
+    r"\bbends\b": "activation, or ReLU",
     r"\bnought\b": "0",
     r"\bwhoever\b": "anyone who, or the caller",
     r"\bcannot be had\b": "is not available",
@@ -21,11 +21,12 @@ RETIRED = {
 }
 PATTERN = re.compile("|".join(RETIRED), re.IGNORECASE)
 PLACES = ("src/regard/**/*.py", "src/regard/**/*.toml", "tests/**/*.py", "tests/**/*.md")
+WEB = ("web/src/**/*.ts", "web/src/**/*.svelte")
 PAGES = ("docs/**/*.md", "recipes/**/*.py", "recipes/**/*.md", "README.md", "CONTRIBUTING.md")
 OLD = {"log.md", "test_words.py"}  # a log says what was found in the words of its day
 
 
-@pytest.mark.parametrize("place", [*PLACES, *PAGES])
+@pytest.mark.parametrize("place", [*PLACES, *WEB, *PAGES])
 def test_retired_words_stay_out(place):
     for path in sorted(ROOT.glob(place)):
         if path.name in OLD or "node_modules" in path.parts:

@@ -14,7 +14,7 @@ from torch import Tensor
 from regard.attention.site import LABEL
 from regard.data.example import Example, Labelled
 from regard.decode import DecodeSettings
-from regard.evaluate import Comparison, Metric, accuracy, macro_f1
+from regard.evaluate import Metric, accuracy, macro_f1
 from regard.models import SOURCE, Model
 from regard.models.loss import IGNORE
 from regard.tasks.axis import Axis, Tokens, typed
@@ -26,7 +26,6 @@ from regard.tasks.task import (
     Prediction,
     Progress,
     Row,
-    compared,
     label_id,
     only,
 )
@@ -130,14 +129,6 @@ class Classify(Labelling):
         """Accuracy, and F1 averaged over the labels."""
         return [accuracy(predicted, answers), macro_f1(predicted, answers)]
 
-    def compare(
-        self,
-        first: Sequence[str],
-        second: Sequence[str],
-        answers: Sequence[str],
-        *,
-        lowercase: bool = False,  # noqa: ARG002
-        tokenize: str = "13a",  # noqa: ARG002
-    ) -> list[Comparison]:
-        """By accuracy."""
-        return [compared(accuracy, first, second, answers)]
+    def share_right(self, predicted: Sequence[str], answers: Sequence[str]) -> Metric:
+        """Accuracy."""
+        return accuracy(predicted, answers)

@@ -322,7 +322,11 @@ class Task(ABC):
         tokenize: str = "13a",  # noqa: ARG002
     ) -> list[Comparison]:
         """Whether the second model's answers are better than the first's, or only luckier."""
-        return [compared(exact_match, first, second, answers)]
+        return [compared(self.share_right, first, second, answers)]
+
+    def share_right(self, predicted: Sequence[str], answers: Sequence[str]) -> Metric:
+        """The share of answers that are right, by which two models are compared."""
+        return exact_match(predicted, answers)
 
 
 def compared(

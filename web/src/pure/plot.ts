@@ -30,7 +30,7 @@ export interface Plot {
 const SMALL = 14;
 const SOFT = { size: SMALL, ink: ink("soft") };
 
-/** Where the numbers of a plot stand on it: for whoever reads a value back from a place. */
+/** Where the numbers of a plot stand on it: so that a value can be read back from a position. */
 export interface Frame {
   readonly left: number;
   readonly right: number;

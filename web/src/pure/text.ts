@@ -102,7 +102,7 @@ export function pieceLabels(axis: {
   });
 }
 
-/** What the signs among some labels mean, for whoever meets them for the first time. */
+/** What the signs among some labels mean, for a reader who meets them for the first time. */
 export function signs(names: readonly string[], languages: Readonly<Record<string, string>> = {}) {
   const asked = names.find((name) => /^>>[a-z]{2,3}<<$/.test(name));
   const byte = names.find((name) => /^<0x[0-9A-F]{2}>$/.test(name));

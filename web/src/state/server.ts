@@ -42,7 +42,7 @@ async function ask(path: string, options: RequestInit = {}): Promise<Response> {
     throw gone();
   }
   const trace = response.status === 404 && /^api\/trace\/([^/]+)/.exec(path)?.[1];
-  // Whoever shows this trace asks for it anew; then what waits here is no longer wanted.
+  // The view asks for the renewed trace; this request's answer is no longer needed, so it never settles.
   if (trace && isRenewed(decodeURIComponent(trace))) return new Promise(() => undefined);
   if (!response.ok) throw await refusal(response);
   return response;

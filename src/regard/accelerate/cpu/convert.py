@@ -153,7 +153,9 @@ class _Packing:
         return Feed(
             self.residual(f"{path}.feedforward_residual", block.feedforward_residual),
             self.product(f"{path}.feedforward.widen", few=few),
-            self.product(f"{path}.feedforward.narrow", few=few, bends=feed.activation == "relu"),
+            self.product(
+                f"{path}.feedforward.narrow", few=few, after_relu=feed.activation == "relu"
+            ),
             feed.activation,
         )
 
@@ -196,7 +198,7 @@ class _Packing:
         first: float = 1.0,
         last: Tensor | None = None,
         few: bool = False,
-        bends: bool = False,
+        after_relu: bool = False,
     ) -> Product:
         """One product of several maps of the same input; the first result is scaled, the last gated."""
         taken = [self.taken(f"{path}.weight") for path in paths]
@@ -212,7 +214,7 @@ class _Packing:
         if last is not None:
             parts[-1], scales[-1] = _gated(parts[-1], scales[-1], last)
         weights, scale = self._joined(parts, scales, first)
-        return product(weights, scale, bias, self.weights, few=few, bends=bends)
+        return product(weights, scale, bias, self.weights, few=few, after_relu=after_relu)
 
     def _joined(
         self, parts: list[Tensor], scales: list[Tensor | None], first: float

@@ -35,7 +35,7 @@ class Product(ABC):
 
     @abstractmethod
     def relu(self, rows: Rows) -> Products:
-        """The product, and 0 where it is negative: here, or where a product that `bends` reads it."""
+        """The product, and 0 where it is negative: here, or by the next product, which is `after_relu`."""
 
     @abstractmethod
     def onto(self, rows: Rows, states: Products) -> Products:
@@ -85,8 +85,8 @@ class FloatProduct(Product):
 class WholeProduct(Product):
     """Weights as integers: a quarter of the bytes to read, and four products in one instruction.
 
-    Where what is negative counts as 0 (it `bends`: x -> relu(x) W^T + b), all integers are there for the
-    rest, and nobody need look for the negative ones: below the least whole number there is none.
+    `after_relu` it is x -> relu(x) W^T + b: all 8 bits are there for positive activations, and a negative
+    one becomes 0 by itself, for rounding saturates at the least integer.
     """
 
     def __init__(
@@ -95,9 +95,9 @@ class WholeProduct(Product):
         scale: Float[Tensor, " out"],
         bias: Tensor | None,
         *,
-        bends: bool = False,
+        after_relu: bool = False,
     ) -> None:
-        self.packed, self.bias, self.bends = _packed(whole, scale), bias, bends
+        self.packed, self.bias, self.after_relu = _packed(whole, scale), bias, after_relu
         self.outputs = len(whole)
 
     def __call__(self, rows: Rows) -> Products:
@@ -121,8 +121,8 @@ class WholeProduct(Product):
     def unscaled(self, rows: Rows) -> tuple[Products, Float[Tensor, "rows 1"]]:
         """Each row's product but for the row's own scale, and that scale."""
         # By way of its absolute values a row's largest is found ten times sooner than by its norm.
-        largest = (rows if self.bends else rows.abs()).amax(1, keepdim=True)
-        middle = 0 if self.bends else (_most() + 1) // 2
+        largest = (rows if self.after_relu else rows.abs()).amax(1, keepdim=True)
+        middle = 0 if self.after_relu else (_most() + 1) // 2
         scale = largest.clamp_(min=TINY).mul_(constant(1 / (_most() - middle)))
         work = rows.numel() * self.outputs
         return shared(work, _multiply(), rows / scale, 1.0, middle, self.packed), scale
@@ -155,16 +155,16 @@ def product(
     weights: Weights,
     *,
     few: bool = True,
-    bends: bool = False,
+    after_relu: bool = False,
 ) -> Product:
     """A product of weights that are floats, or integers with scales, in the form asked for.
 
-    `few` says that it will often meet one row only, `bends` that it reads a number below 0 as 0.
+    `few` says that it will often meet one row only, `after_relu` that a negative activation counts as 0.
     """
     if weights == "int8":
         if scale is None:
             weight, scale = to_rows(weight)
-        return WholeProduct(weight.contiguous(), scale.contiguous(), bias, bends=bends)
+        return WholeProduct(weight.contiguous(), scale.contiguous(), bias, after_relu=after_relu)
     return FloatProduct(weight if scale is None else from_rows(weight, scale), bias, few=few)
 
 
@@ -179,7 +179,7 @@ def multiplies_whole() -> bool:
     """Whether this processor's products of integers are there, and exact at their largest."""
     try:
         whole = torch.full((16, 64), 127, dtype=torch.int8)
-        probes = [WholeProduct(whole, torch.ones(16), None, bends=p) for p in (False, True)]
+        probes = [WholeProduct(whole, torch.ones(16), None, after_relu=p) for p in (False, True)]
         return all(_is_exact(probe, rows) for probe in probes for rows in (1, 65))
     except (RuntimeError, AttributeError):
         return False
