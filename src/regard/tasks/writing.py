@@ -1,0 +1,85 @@
+"""Text out: what every task shares whose answer is written piece by piece, whatever it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from regard.evaluate import (
+    Comparison,
+    Metric,
+    bleu,
+    chrf,
+    coverage,
+    exact_match,
+    judge_texts,
+    paired,
+    repetition,
+)
+from regard.tasks.axis import Tokens, axis_of
+from regard.tasks.search import given_of, names_of
+from regard.tasks.task import Prediction, Task
+from regard.text import BEGIN, END, Codec
+
+
+class Writing(Task):
+    """Its target is a text, cut by one vocabulary, and judged as translations are."""
+
+    target: Codec
+
+    def told(self, text: str, answer: str) -> Prediction | None:  # noqa: ARG002
+        """The pieces of the answer."""
+        return Prediction(answer, ids=tuple(self.target.encode(answer))) if answer else None
+
+    def symbol(self, number: int) -> str:
+        """A piece of the target's vocabulary."""
+        return self.target.piece(number)
+
+    @property
+    def named(self) -> Mapping[str, int]:
+        """The pieces of the target's vocabulary."""
+        return names_of(self.target)
+
+    def given(self, prefix: Sequence[int | str], places: int) -> list[int]:  # noqa: ARG002
+        """Pieces of the target's vocabulary."""
+        return given_of(self.target, prefix)
+
+    def write(self, ids: Sequence[int]) -> tuple[str, tuple[str, ...]]:
+        """Ids as text, and the name of each."""
+        return self.target.decode(ids), tuple(self.target.piece(number) for number in ids)
+
+    def said(self, answer: Prediction) -> tuple[list[int], Tokens, Tokens]:
+        """What each step of an answer said, its axis, and that of what each step had read."""
+        ids = [*answer.ids, *(() if answer.finish == "length" else (END,))]
+        target = axis_of(self.target, ids)
+        return ids, target, target.later(self.target.piece(BEGIN))
+
+    def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
+        """BLEU and chrF with their signatures, and how often the answer is right to the letter."""
+        return [bleu(predicted, answers), chrf(predicted, answers), exact_match(predicted, answers)]
+
+    def report(
+        self,
+        predicted: Sequence[str],
+        answers: Sequence[str],
+        *,
+        lowercase: bool = False,
+        tokenize: str = "13a",
+    ) -> list[Metric]:
+        """The same, and two typical faults of translations: repeating, and leaving out."""
+        found = judge_texts(predicted, [answers], lowercase=lowercase, tokenize=tokenize)
+        return [*found, repetition(predicted), coverage(predicted, answers)]
+
+    def compare(
+        self,
+        first: Sequence[str],
+        second: Sequence[str],
+        answers: Sequence[str],
+        *,
+        lowercase: bool = False,
+        tokenize: str = "13a",
+    ) -> list[Comparison]:
+        """By BLEU and by chrF."""
+        return [
+            paired(first, second, answers, lowercase=lowercase, tokenize=tokenize),
+            paired(first, second, answers, metric="chrf", lowercase=lowercase),
+        ]
