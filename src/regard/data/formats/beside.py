@@ -1,0 +1,283 @@
+"""Several sources and one target: files side by side, or named columns of a table or of JSON lines.
+
+A cell that names a picture or a sound (`dog.jpg`, `take-7.wav`) is that file, looked for beside the table.
+An empty cell is a source that is missing, which is allowed as long as another is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, final
+
+from regard.data.drift import uneven
+from regard.data.example import Example, Kind, short
+from regard.data.formats.format import Format, Reading, Row, packed_as
+from regard.data.formats.record import parsed
+from regard.data.lines import bare_name, read_lines
+from regard.errors import DataError, UsageError, nearest
+from regard.question import Image, Question, Sound, Source
+
+PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm")
+SOUNDS = (".wav", ".wave", ".flac", ".ogg", ".mp3", ".m4a", ".opus")
+
+
+@final
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are read, by name, and which one is written."""
+
+    sources: tuple[str, ...]
+    target: str
+
+    def __post_init__(self) -> None:
+        names = (*self.sources, self.target)
+        for name in names:
+            if not (name.isascii() and name.isidentifier() and name == name.lower()):
+                raise UsageError(
+                    f"'{name}' cannot be the name of a source",
+                    where="data.sources",
+                    remedy="use small letters, digits and underscores: en, de, picture",
+                )
+        if len(set(names)) < len(names) or "target" in self.sources:
+            raise UsageError(
+                f"the columns {', '.join(names)} need names of their own, and none is 'target'",
+                where="data.sources",
+                remedy="name every source once, and the target otherwise",
+            )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Several(Example):
+    """Sources by name, any of which may be missing, and the text that they become."""
+
+    question: Question
+    target: str
+    noun = "many-sided example"
+    wanted = "name the files of the sources, and the target's behind --to"
+    sides = ("sources", "target")
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"question": str(self.question), "target": self.target}
+
+    def shown(self) -> tuple[str, ...]:
+        """Each source, then the target."""
+        return (*(_named(name, one) for name, one in self.question.sources.items()), self.target)
+
+    def line(self) -> str:
+        """`en: two dogs | de: zwei Hunde  ->  deux chiens`."""
+        sources = " | ".join(short(one) for one in self.shown()[:-1])
+        return f"{sources}  ->  {short(self.target)}"
+
+    @property
+    def asked(self) -> str:
+        """All sources, as one question."""
+        return self.question
+
+    @property
+    def answer(self) -> str:
+        """The target."""
+        return self.target
+
+    @property
+    def prose(self) -> str:
+        """Every text of it."""
+        texts = (one for one in self.question.sources.values() if isinstance(one, str))
+        return "\n".join((*texts, self.target))
+
+
+def _named(name: str, source: Source) -> str:
+    if isinstance(source, Image | Sound):
+        shown = Path(source.data).name if isinstance(source.data, str) else "numbers"
+        return f"{name}: {shown}"
+    return f"{name}: {source}"
+
+
+def source_of(cell: str, folder: Path) -> Source:
+    """A cell as a source: the picture or sound of that name, else its text."""
+    suffix = Path(cell.strip()).suffix.lower() if len(cell) < 1024 else ""
+    if suffix in PICTURES:
+        return Image(str((folder / cell.strip()).resolve()))
+    if suffix in SOUNDS:
+        return Sound(str((folder / cell.strip()).resolve()))
+    return cell
+
+
+def example(
+    cells: Mapping[str, str], columns: Columns, folder: Path, keep_empty: bool
+) -> Several | str:
+    """The example of one row, or the reason why it is none."""
+    texts = {name: cells[name] for name in columns.sources if cells[name].strip()}
+    target = cells[columns.target]
+    if not texts or not (target.strip() or keep_empty):
+        return "empty"
+    return Several(Question({name: source_of(one, folder) for name, one in texts.items()}), target)
+
+
+@final
+@dataclass(frozen=True)
+class Beside(Format):
+    """`train.en`, `train.de` and `train.fr`, line by line; the last one is the target."""
+
+    files: tuple[Path, ...]
+    columns: Columns
+
+    @property
+    def kind(self) -> Kind:
+        return Several
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return self.files
+
+    @property
+    def shape(self) -> str:
+        pairs = zip(self.files, (*self.columns.sources, self.columns.target), strict=True)
+        names = ", ".join(f"{path.name} ({name})" for path, name in pairs)
+        return f"{names}, side by side{packed_as(self.files[0])}; {self.columns.target} is written"
+
+    def read(self, reading: Reading) -> Iterator[Row]:
+        names = (*self.columns.sources, self.columns.target)
+        for lines in zip_longest(*map(reading.lines, self.files)):
+            if None in lines:
+                ended = lines.index(None)
+                raise uneven(self.files[ended], self.files[0 if ended else 1])
+            faults = [n for n, line in enumerate(lines) if line.fault]
+            if faults:
+                reading.tally.drop(
+                    str(lines[faults[0]].fault), self.files[faults[0]], lines[0].number
+                )
+                continue
+            cells = {name: line.text for name, line in zip(names, lines, strict=True)}
+            folder = self.files[0].parent
+            found = example(cells, self.columns, folder, reading.keep_empty)
+            if isinstance(found, str):
+                reading.tally.drop(found, self.files[0], lines[0].number)
+            else:
+                yield Row(self.files[0], lines[0].number, found)
+
+
+@final
+@dataclass(frozen=True)
+class NamedColumns(Format):
+    """Columns of a table with a header (TSV), or fields of JSON lines, by their names."""
+
+    path: Path
+    columns: Columns
+    header: tuple[str, ...] = ()  # none: JSON lines
+
+    @property
+    def kind(self) -> Kind:
+        return Several
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return (self.path,)
+
+    @property
+    def shape(self) -> str:
+        form = "TSV" if self.header else "JSON lines"
+        names = ", ".join(self.columns.sources)
+        return f"{self.path.name}, {form}{packed_as(self.path)}, {names} -> {self.columns.target}"
+
+    def read(self, reading: Reading) -> Iterator[Row]:
+        wanted = (*self.columns.sources, self.columns.target)
+        for number, line in enumerate(reading.sound_lines(self.path)):
+            if (self.header and number == 0) or not line.text.strip():
+                continue
+            cells = self._cells(line.text, f"{self.path}:{line.number}")
+            cells = {name: str(cells.get(name) or "").replace("\n", " ") for name in wanted}
+            found = example(cells, self.columns, self.path.parent, reading.keep_empty)
+            if isinstance(found, str):
+                reading.tally.drop(found, self.path, line.number)
+            else:
+                yield Row(self.path, line.number, found)
+
+    def _cells(self, text: str, where: str) -> Mapping[str, Any]:
+        if self.header:
+            return dict(zip(self.header, text.split("\t"), strict=False))
+        return parsed(text, where)
+
+
+def several(paths: Sequence[Path], columns: Columns) -> tuple[Format, ...]:
+    """Files side by side where there is one a column; else tables, one behind the other."""
+    names = (*columns.sources, columns.target)
+    firsts = [_first_line(path) for path in paths]
+    tables = ["\t" in first or first.lstrip().startswith("{") for first in firsts]
+    if len(paths) == len(names) and not any(tables):
+        return (Beside(_by_name(paths, names), columns),)
+    if not all(tables):
+        raise UsageError(
+            f"{len(names)} columns ({', '.join(names)}) are wanted, and {len(paths)} files were named",
+            where=str(paths[0]),
+            remedy="name a file for each, the target's last; or tables whose first line names columns",
+        )
+    return tuple(_table(path, first, columns) for path, first in zip(paths, firsts, strict=True))
+
+
+def _table(path: Path, first: str, columns: Columns) -> NamedColumns:
+    is_json = first.lstrip().startswith("{")
+    header = list(parsed(first, f"{path}:1")) if is_json else first.split("\t")
+    header = [name if is_json else name.strip().lower() for name in header]
+    # An object may leave out what is missing; a table names all of its columns.
+    wanted = (columns.target,) if is_json else (*columns.sources, columns.target)
+    missing = [name for name in wanted if name not in header]
+    if missing:
+        raise DataError(
+            f"there is no column '{missing[0]}' here: {', '.join(header)[:200]}",
+            where=f"{path}:1",
+            remedy=nearest(missing[0], header) or "name the columns in the first line",
+        )
+    return NamedColumns(path, columns, () if is_json else tuple(header))
+
+
+def _by_name(paths: Sequence[Path], names: Sequence[str]) -> tuple[Path, ...]:
+    """In the order of the names, where every file's name has one of them as a part of it."""
+    parts = [set(bare_name(path).lower().replace("-", ".").split(".")) for path in paths]
+    places = [[n for n, own in enumerate(parts) if name in own] for name in names]
+    if all(len(found) == 1 for found in places):
+        return tuple(paths[found[0]] for found in places)
+    return tuple(paths)
+
+
+def column_names(paths: Sequence[Path]) -> tuple[str, ...]:
+    """A name for each file: the one part in which all their names differ, or their whole stems."""
+    parts = [bare_name(path).lower().replace("-", "_").split(".") for path in paths]
+    if len({len(own) for own in parts}) == 1:
+        for column in reversed(list(zip(*parts, strict=True))):
+            if len(set(column)) == len(paths) and all(name.isidentifier() for name in column):
+                return tuple(column)
+    stems = tuple("_".join(own) for own in parts)
+    return tuple(one if one.isidentifier() else f"source_{n + 1}" for n, one in enumerate(stems))
+
+
+def _first_line(path: Path) -> str:
+    return next((line.text for line in read_lines(path, on_bad_utf8="skip") if not line.fault), "")
+
+
+def sides(
+    files: Sequence[Path], to: str | Path, names: Sequence[str] = ()
+) -> tuple[list[Path], Columns]:
+    """What `FILES --to TARGET` means: the target's file goes behind the others, or is a column of them."""
+    if not Path(to).is_file():
+        if not names:
+            raise UsageError(
+                f"there is no file '{to}', and as a column it needs others to be read",
+                where=f"--to {to}",
+                remedy=f"name the target's file, or the columns: --from en de --to {to}",
+            )
+        return list(files), Columns(tuple(names), str(to))
+    every = [*files, Path(to)]
+    found = tuple(names) or column_names(every)[:-1]
+    if len(found) != len(files):
+        raise UsageError(
+            f"{len(files)} files to read, and {len(found)} names for them",
+            where="--from",
+            remedy="give each file a name, in their order, or none at all",
+        )
+    target = column_names(every)[-1]
+    return every, Columns(found, target if target not in found else "written")

@@ -1,0 +1,285 @@
+"""Several sources: read from files, in any combination, one of them missing, and the same however batched."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import regard
+from regard.config import parse
+from regard.data.example import Tally
+from regard.data.formats.beside import Beside, Columns, column_names
+from regard.data.source import understand
+from regard.data.toys import toy
+from regard.decode import DecodeSettings
+from regard.errors import DataError, RegardError, UsageError
+from regard.models import ModelSettings, build
+from regard.models.encoder import Padded
+from regard.models.model import _some_left_out
+from regard.question import Image, Question, Sound
+from regard.tasks.multisource import Multisource
+from regard.text import TextSettings
+from regard.traces.trace import Trace, look_inside
+
+KINDS = {
+    "rnn": {"kind": "rnn", "width": 14, "dropout": 0.0},
+    "transformer": {
+        **{"kind": "transformer", "width": 14, "dropout": 0.0},
+        **{"layers": 2, "heads": 2, "feedforward": 11},
+    },
+}
+COMBINATIONS = ("flat", "parallel", "serial", "hierarchical")
+GREEDY = DecodeSettings(beam=1, max_length=7)
+
+
+def examples(count=23):
+    return list(toy("witnesses").examples("train", count))
+
+
+@pytest.fixture(scope="module")
+def task():
+    return Multisource.learn(lambda: iter(examples()), TextSettings(kind="word"))
+
+
+def made(task, kind, combine, **more):
+    side = KINDS[kind]
+    tree = {"encoder": side, "reader": {**side, "combine": combine}, **more}
+    torch.manual_seed(5)
+    model = build(parse(ModelSettings, tree), task.sizes).eval()
+    for parameter in model.parameters():  # away from where biases are 0 and scores even
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    return model
+
+
+def questions():
+    full = [one.question for one in examples(4)]
+    return [
+        full[0],
+        Question({"ben": full[1].sources["ben"]}),
+        full[2],
+        Question({"anna": "saw the ..."}),
+    ]
+
+
+@pytest.mark.parametrize("combine", COMBINATIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_says_the_same_alone_and_beside_others_even_with_a_source_missing(
+    task, kind, combine
+):
+    model, rows = made(task, kind, combine), []
+    for question in questions():
+        rows.append({**task.encode(question), "target": np.array([5, 7, 2], np.int32)})
+    together = task.logits(model, task.collate(rows, 31, 5))
+    assert torch.isfinite(together).all()
+    for number, row in enumerate(rows):
+        alone = task.logits(model, task.collate([row], 1, 3))
+        assert torch.allclose(together[number, :3], alone[0], atol=1e-5), (kind, combine, number)
+
+
+@pytest.mark.parametrize("combine", COMBINATIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_forced_is_stepped_and_the_look_sees_every_source_that_is_there(task, kind, combine):
+    model = made(task, kind, combine)
+    for question in questions():
+        trace = look_inside(task, model, question, GREEDY)
+        stepped = task.predict(model, [question], GREEDY)[0]
+        forced = [step.log_probability for step in trace.steps]
+        assert np.allclose(
+            forced[: len(stepped.ids)], stepped.log_probabilities[: len(stepped.ids)], atol=1e-4
+        )
+        faced = {
+            site.keys for site in trace.sites if site.queries == "target" and site.kind == "cross"
+        }
+        assert faced == set(question.sources)
+        for site in trace.sites:
+            sums = site.weights.sum(-1)
+            if "[" not in site.path:
+                assert np.allclose(sums, 1, atol=1e-5), site.path
+        ribbons = {one.name: one.values for one in trace.ribbons}
+        if combine in ("flat", "hierarchical"):
+            total = np.sum(list(ribbons.values()), 0)
+            assert np.allclose(total, 1, atol=1e-5)
+            for name in {"anna", "ben"} - set(question.sources):
+                assert np.allclose(ribbons.get(f"share of {name}", 0), 0)
+        else:
+            assert not ribbons, "sources that do not compete have no shares"
+
+
+def test_a_source_that_is_missing_cannot_be_seen_whatever_lies_in_its_padding(task):
+    for kind in KINDS:
+        for combine in COMBINATIONS:
+            model = made(task, kind, combine)
+            row = {**task.encode(questions()[1]), "target": np.array([5, 7, 2], np.int32)}
+            batch = task.collate([row, row], 9, 3)
+            before = task.logits(model, batch)
+            batch.sources["anna"].values.fill_(6)
+            assert torch.equal(before, task.logits(model, batch)), (kind, combine)
+
+
+def test_shared_encoders_have_the_same_weights_and_sites_of_their_own(task):
+    for kind in KINDS:
+        own, shared = (
+            made(task, kind, "parallel", share_encoders=share) for share in (False, True)
+        )
+        assert regard.count_parameters(shared) < regard.count_parameters(own)
+        first, second = shared.sources["anna"], shared.sources["ben"]
+        pairs = zip(first.parameters(), second.parameters(), strict=True)
+        assert all(one is other for one, other in pairs)
+        if kind == "transformer":
+            sites = [one.blocks[0].attention.attention.site.keys for one in (first, second)]
+            assert sites == ["anna", "ben"]
+
+
+def test_one_vocabulary_is_one_table_of_vectors(task):
+    model = made(task, "transformer", "flat")
+    tables = {id(model.sources[name].embedding.table.weight) for name in task.sources}
+    assert tables == {id(model.reader.embedding.table.weight)}
+    apart = made(task, "transformer", "flat", share_embedding=False)
+    assert len({id(apart.sources[name].embedding.table.weight) for name in task.sources}) == 2
+
+
+def test_source_dropout_leaves_each_row_at_least_one_of_its_sources():
+    torch.manual_seed(3)
+    lengths = {"a": torch.tensor([3, 0, 2, 5] * 500), "b": torch.tensor([4, 1, 0, 5] * 500)}
+    values = torch.zeros(2000, 5, dtype=torch.long)
+    kept = _some_left_out({name: Padded(values, own) for name, own in lengths.items()}, 0.4)
+    left = {name: kept[name].lengths for name in kept}
+    assert ((left["a"] > 0) | (left["b"] > 0)).all()
+    both = (lengths["a"] > 0) & (lengths["b"] > 0)
+    gone = ((left["a"] == 0) & both).sum() / both.sum()
+    # 0.4 x 0.6 alone, and half of the 0.4 x 0.4 where both would go: 0.32
+    assert 0.27 < gone < 0.37
+    for name in kept:
+        assert ((left[name] == lengths[name]) | (left[name] == 0)).all()
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_task_is_the_same_after_it_was_written_and_read(shared):
+    task = Multisource.learn(lambda: iter(examples()), TextSettings(kind="word", shared=shared))
+    again = Multisource.from_dict(task.to_dict())
+    assert again.sources == ("anna", "ben")
+    assert again.sizes == task.sizes
+    assert again.sizes.shared is shared
+    for one, other in zip(task.rows(examples(3)), again.rows(examples(3)), strict=True):
+        assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_questions_name_their_sources_and_may_leave_some_out(task):
+    assert task.ask('{"anna": "the king", "ben": null}').sources == {"anna": "the king"}
+    with pytest.raises(UsageError, match="this model reads anna, ben"):
+        task.ask(Question({"carl": "x"}))
+    with pytest.raises(UsageError, match="JSON object"):
+        task.ask("the king")
+    assert task.predict(made(task, "rnn", "flat"), ['{"anna": ""}'], GREEDY)[0].text == ""
+
+
+def written(folder, **files):
+    paths = []
+    for name, lines in files.items():
+        (folder / name.replace("_", ".")).write_text("".join(f"{line}\n" for line in lines))
+        paths.append(folder / name.replace("_", "."))
+    return paths
+
+
+def test_files_side_by_side_are_ordered_by_the_names_of_their_columns(tmp_path):
+    en, de, fr = written(
+        tmp_path, t_en=["a b", "", "c"], t_de=["A B", "B", ""], t_fr=["x", "y", "z"]
+    )
+    assert column_names([en, de, fr]) == ("en", "de", "fr")
+    columns = Columns(("en", "de"), "fr")
+    for paths in ([en, de, fr], [fr, en, de]):
+        source = understand(paths, columns=columns)
+        assert isinstance(source.parts[0], Beside)
+        rows = [(one.question.sources, one.target) for one in source.examples()]
+        assert rows == [({"en": "a b", "de": "A B"}, "x"), ({"de": "B"}, "y"), ({"en": "c"}, "z")]
+    assert "fr is written" in source.describe(3)
+    fr.write_text("x\ny\n")
+    with pytest.raises(DataError, match="has 3"):
+        list(understand([en, de, fr], columns=columns).examples())
+
+
+def test_named_columns_of_tables_and_json_lines(tmp_path):
+    columns = Columns(("en", "picture", "voice"), "fr")
+    (table,) = written(
+        tmp_path, t_tsv=["id\ten\tpicture\tvoice\tfr", "1\ta\tdog.jpg\tx/a.WAV\tz", "2\tb\t\t\t"]
+    )
+    lines = [
+        json.dumps({"en": "a", "picture": "dog.jpg", "voice": "x/a.WAV", "fr": "z"}),
+        '{"en": "b", "fr": null}',
+    ]
+    (objects,) = written(tmp_path, t_jsonl=lines)
+    for path in (table, objects):
+        tally = Tally()
+        (one,) = understand([path], columns=columns).examples(tally)
+        assert tally.dropped == {"empty": 1}
+        assert one.target == "z"
+        picture, voice = one.question.sources["picture"], one.question.sources["voice"]
+        assert isinstance(picture, Image)
+        assert isinstance(voice, Sound)
+        assert picture.data == str(tmp_path / "dog.jpg")
+        assert voice.data == str(tmp_path / "x/a.WAV")
+    with pytest.raises(DataError, match="no column 'de'"):
+        understand([table], columns=Columns(("de",), "fr"))
+    with pytest.raises(UsageError, match="2 columns"):
+        understand(written(tmp_path, plain_txt=["a"]), columns=Columns(("de",), "fr"))
+
+
+@pytest.mark.parametrize("bad", [("En",), ("a b",), ("target",), ("x", "x"), ("fr",)])
+def test_names_of_sources_are_names(bad):
+    with pytest.raises(RegardError):
+        Columns(bad, "fr")
+
+
+def test_from_two_files_to_a_third_by_one_command(tmp_path, capsys):
+    from regard.cli.main import status as main
+
+    some = examples(60)
+    sides = {name: [one.question.sources[name] for one in some] for name in ("anna", "ben")}
+    anna, ben, both = written(
+        tmp_path, t_anna=sides["anna"], t_ben=sides["ben"], t_both=[one.target for one in some]
+    )
+    run = str(tmp_path / "run")
+    tiny = [
+        f"model.{side}.{size}" for side in ("encoder", "reader") for size in ("width=8", "layers=1")
+    ]
+    tiny += [
+        "train.steps=3",
+        "train.evaluate_every=3",
+        "text.kind=word",
+        "train.evaluate_examples=2",
+    ]
+    changes = [word for one in tiny for word in ("--set", one)]
+    assert main(["data", str(anna), str(ben), "--to", str(both)]) == 0
+    assert "task: multisource" in capsys.readouterr().out
+    assert (
+        main(
+            [
+                "train",
+                str(anna),
+                str(ben),
+                "--to",
+                str(both),
+                "--out",
+                run,
+                "--device",
+                "cpu",
+                *changes,
+            ]
+        )
+        == 0
+    )
+    question = json.dumps({"anna": sides["anna"][0]})
+    assert main(["predict", run, question]) == 0
+    assert main(["evaluate", run, str(anna), str(ben), str(both), "--examples", "3"]) == 0
+    capsys.readouterr()
+    assert main(["look", run, question, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["axes"].keys() == {
+        "anna",
+        "sources",
+        "target",
+        "inputs",
+    }
+    trace = regard.load(run, "cpu").look(json.loads(question))
+    trace.save(tmp_path / "t.npz")
+    assert Trace.load(tmp_path / "t.npz").describe() == trace.describe()
