@@ -220,6 +220,6 @@ def test_what_is_missing_is_said():
 
 def _nothing():
     from regard.attention.watch import Seen
-    from regard.interop.watch import Recorder
+    from regard.interop.recorder import Recorder
 
     return (Recorder({torch.nn.Linear(2, 2): "x"}, Seen(), called=True),)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -16,22 +17,22 @@ from typing import Any, final
 import torch
 from torch import Tensor, nn
 
-from regard.answer.look import trace as trace_ours
 from regard.answer.predictor import Predictor
-from regard.attention.site import INPUTS, TARGET
+from regard.answer.tracing import trace as trace_ours
+from regard.attention.attention import INPUTS, TARGET
 from regard.decode import DecodeSettings
 from regard.errors import ModelFileError, UsageError, kind_of
 from regard.interop import tokens
+from regard.interop.recorder import Recorder, recording, require_calls
 from regard.interop.sites import sites_of
-from regard.interop.watch import Recorder, recording, require_calls
 from regard.models import SOURCE
 from regard.run.find import read_bounded
 from regard.run.folder import Run
 from regard.tasks import Prediction
 from regard.tasks.axis import Axis
 from regard.tasks.search import Symbols
+from regard.traces.replay import TracedStep, steps_of
 from regard.traces.site import TracedSite
-from regard.traces.step import TracedStep, steps_of
 from regard.traces.trace import Trace
 
 MOST = 20  # symbols that a language model adds to a text by default
@@ -62,8 +63,9 @@ class Brought:
                 "architectures"
             )
             kind = getattr(library, (kinds or ["AutoModel"])[0], library.AutoModel)
-            model = kind.from_pretrained(folder, local_files_only=True)
-            tokenizer = library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            with quiet(library):
+                model = kind.from_pretrained(folder, local_files_only=True)
+                tokenizer = library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
         except (OSError, ValueError, KeyError, ImportError, AttributeError, TypeError) as fault:
             what = " ".join(str(fault).split())[:300]
             raise ModelFileError(
@@ -247,6 +249,20 @@ def library_for(where: str) -> Any:
             remedy="pip install 'regard[hf]'",
         ) from None
     return transformers
+
+
+@contextmanager
+def quiet(library: Any) -> Iterator[None]:
+    """Without its bars and advice: what it has to say to our users is said by us."""
+    logging = library.utils.logging
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        logging.enable_progress_bar()
 
 
 def trace(  # noqa: PLR0913

@@ -22,8 +22,8 @@ from regard.interop.spm import NORMAL, SentencePiece
 from regard.models import Model, ModelSettings, TransformerReaderSettings, TransformerSettings
 from regard.run.find import read_bounded
 from regard.run.settings import RunSettings
+from regard.settings.architecture import Activation
 from regard.settings.decode import DecodeSettings
-from regard.settings.names import Activation
 from regard.tasks import Translate
 from regard.text import BEGIN, PAD, Codec, TextSettings
 from regard.text.vocabulary import NEVER, SPECIALS, Vocabulary

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import Aligned
+from regard.attention.attention import INPUTS, TARGET
 from regard.attention.score import DotScore, ScaledDot
-from regard.attention.site import INPUTS, TARGET
 from regard.interop.aligned import Written
-from regard.interop.watch import Recorder
+from regard.interop.recorder import Recorder
 from regard.models import SOURCE
 from regard.tasks.axis import Axis, Items
 from regard.traces.site import Kind, TracedSite

@@ -1,4 +1,4 @@
-"""The file of a sentencepiece model (Kudo 2018), read without its library: pieces, scores, characters.
+"""The file of a sentencepiece model (Kudo 2018), read and written without its library: pieces, scores.
 
 It is a message of protocol buffers: numbered fields, each a number, four bytes, eight bytes, or a stretch.
 """
@@ -13,6 +13,7 @@ from typing import final
 
 from regard.errors import ModelFileError
 from regard.run.find import read_bounded
+from regard.text.vocabulary import NEVER, SPECIALS, Vocabulary
 
 LONGEST = 1 << 26  # bytes; models in use have about one million
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
@@ -61,6 +62,40 @@ class SentencePiece:
         _refuse_others(trainer, normaliser, pieces, path)
         charmap = normaliser.get(2, b"")
         return cls(tuple(pieces), charmap if isinstance(charmap, bytes) else b"")
+
+
+def spelled(vocabulary: Vocabulary) -> bytes:
+    """The file of a vocabulary that came from one: pieces that text is cut into, scores, characters."""
+    special = (("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL))
+    scored = zip(vocabulary.pieces, vocabulary.scores, strict=True)
+    first = len(SPECIALS) + len(vocabulary.settings.symbols)
+    normal = [
+        (piece.replace(" ", "▁"), score, NORMAL)
+        for number, (piece, score) in enumerate(scored)
+        if number >= first and score > NEVER
+    ]
+    content = b""
+    for text, score, kind in (*special, *normal):
+        own = _stretch(1, text.encode()) + _key(2, 5) + struct.pack("<f", score)
+        content += _stretch(1, own + _key(3, 0) + _spelled(kind))
+    content += _stretch(2, _key(3, 0) + _spelled(UNIGRAM))
+    return content + _stretch(3, _stretch(1, b"regard") + _stretch(2, vocabulary.charmap))
+
+
+def _stretch(field: int, content: bytes) -> bytes:
+    return _key(field, 2) + _spelled(len(content)) + content
+
+
+def _key(field: int, kind: int) -> bytes:
+    return _spelled(field << 3 | kind)
+
+
+def _spelled(value: int) -> bytes:
+    """The other direction of `_number`."""
+    found = b""
+    while value > 127:
+        found, value = found + bytes([value & 127 | 128]), value >> 7
+    return found + bytes([value])
 
 
 def _refuse_others(

@@ -17,9 +17,9 @@ from regard.attention import Aligned, Attention
 from regard.attention.watch import Edit, Seen, require_model
 from regard.attention.watch import watch as watch_ours
 from regard.errors import UsageError
+from regard.interop.aligned import Arguments, Nested, unnested
 from regard.interop.functions import Functions
 from regard.interop.huggingface import interface
-from regard.interop.nested import Given, Nested, unnested
 
 TRIED = (
     "attentions of regard; the attention interface of transformers; scaled_dot_product_attention, "
@@ -58,7 +58,7 @@ class Recorder:
 
     def enter(
         self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]
-    ) -> Given | None:
+    ) -> Arguments | None:
         """A module begins; rows of different lengths are padded for it."""
         self.called = True
         frame = _Frame(module, (*given, *named.values()))

@@ -1,0 +1,101 @@
+"""Taggers and models of masked words as `transformers` opens them: an encoder, and a label for each piece."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from regard.interop.layouts import LAYOUTS
+from regard.interop.outline import Clause, Outgoing, refuse
+from regard.interop.to_huggingface import (
+    ACTIVATIONS,
+    CLASSES,
+    TABLES,
+    Written,
+    blocks,
+    ids,
+    named,
+)
+from regard.settings.architecture import ClassifySettings, StackSettings
+from regard.text.vocabulary import UNKNOWN
+
+_REMEDY_LABELS = (
+    "of models trained here, those of `--preset devlin2019` can be exported, and taggers with a Transformer "
+    "encoder"
+)
+
+
+def labeller(out: Outgoing) -> Written:
+    """A label for each piece: BERT, ESM or Megatron-BERT, or every clause that is in the way."""
+    encoder, reader = out.stacks["encoder"], out.settings.reader
+    if encoder.norm == "post":
+        kind, activations, positions = "bert", list(ACTIVATIONS), list(TABLES)
+    elif encoder.activation == "gelu" or encoder.position == "rotary" or encoder.embedding_norm:
+        kind, activations, positions = "esm", ["gelu"], [*TABLES, "rotary"]
+    else:
+        kind, activations, positions = "megatron-bert", list(ACTIVATIONS), list(TABLES)
+    faults = list(out.clauses("encoder", activations=activations, positions=positions))
+    if kind == "bert" and not encoder.embedding_norm:
+        faults.append(Clause("model.encoder.embedding_norm", False, "a norm behind the embedding"))
+    if kind == "esm" and encoder.position_base != 10000.0:
+        faults.append(Clause("model.encoder.position_base", encoder.position_base, "10000"))
+    if isinstance(reader, ClassifySettings):
+        held = "a first token that goes through tanh"
+        faults.append(Clause("model.reader.pooling", reader.pooling, held))
+    refuse(faults, named(kind), str(out.run.folder), _REMEDY_LABELS)
+    return filled(out, kind, encoder)
+
+
+def filled(out: Outgoing, kind: str, encoder: StackSettings) -> Written:
+    """The tensors of an encoder and its linear map to labels, by the names of this architecture."""
+    state = out.state()
+    root = LAYOUTS[kind].stack.split(".")[0]
+    tensors = blocks(kind, state, "encoder", encoder.layers, out.heads("encoder"), "")
+    scale = encoder.width**0.5 if encoder.scale_embedding else 1.0
+    table = state["encoder.embedding.table.weight"] * scale
+    tensors[f"{root}.embeddings.word_embeddings.weight"] = table
+    longest = len(out.table("encoder"))
+    shift = 1 if kind == "esm" else 0  # its positions begin behind that of padding
+    if encoder.position != "rotary":
+        positions_table = F.pad(out.table("encoder"), (0, 0, shift, 0))
+        tensors[f"{root}.embeddings.position_embeddings.weight"] = positions_table
+    if kind == "esm":
+        tensors["esm.contact_head.regression.weight"] = torch.zeros(
+            1, encoder.layers * out.heads("encoder")
+        )
+        tensors["esm.contact_head.regression.bias"] = torch.zeros(1)
+    else:
+        tensors[f"{root}.embeddings.token_type_embeddings.weight"] = torch.zeros(2, encoder.width)
+    if encoder.embedding_norm:
+        name = "layer_norm" if kind == "esm" else "LayerNorm"
+        for end in ("weight", "bias"):
+            own = state[f"encoder.embedding.norm.{end}"]
+            tensors[f"{root}.embeddings.{name}.{end}"] = own
+    config: dict[str, Any] = {
+        "hidden_size": encoder.width,
+        "num_hidden_layers": encoder.layers,
+        "num_attention_heads": out.heads("encoder"),
+        "intermediate_size": encoder.feedforward,
+        "max_position_embeddings": longest + shift,
+        "hidden_act": ACTIVATIONS[encoder.activation],
+        "layer_norm_eps": encoder.norm_eps,
+        "hidden_dropout_prob": encoder.dropout,
+        "attention_probs_dropout_prob": encoder.attention_dropout,
+        **ids(out, None),
+    }
+    if kind == "esm":
+        config |= {
+            "position_embedding_type": "rotary" if encoder.position == "rotary" else "absolute",
+            "emb_layer_norm_before": encoder.embedding_norm,
+            "token_dropout": False,
+            "mask_token_id": UNKNOWN,
+        }
+    else:
+        config["type_vocab_size"] = 2
+    tensors |= {f"classifier.{end}": state[f"reader.output.{end}"] for end in ("weight", "bias")}
+    names = {n: out.run.task.symbol(n) for n in range(out.run.task.sizes.labels)}
+    config["id2label"] = {str(number): name for number, name in names.items()}
+    config["label2id"] = {name: number for number, name in names.items()}
+    return Written(kind, f"{CLASSES[kind]}ForTokenClassification", config, tensors)

@@ -1,0 +1,299 @@
+"""A model of ours as `transformers` opens it: the architecture that holds it exactly, or the clause.
+
+| ours | theirs |
+|---|---|
+| encoder and decoder, post-norm, sinusoidal positions | Marian |
+| the same with a norm behind the embedding, any table of positions | BART |
+| encoder and decoder, pre-norm, any table of positions | Pegasus; mBART with a norm behind the embedding |
+| a language model, pre-norm, any table of positions | GPT-2 |
+| the same with rotary positions | GPT-NeoX |
+| an encoder, post-norm, a norm behind the embedding | BERT |
+| an encoder, pre-norm | ESM, which has rotary positions; Megatron-BERT for other activations than gelu |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from regard.interop.layouts import LAYOUTS, laid_together
+from regard.interop.outline import (
+    UNSAID,
+    Clause,
+    Outgoing,
+    interleaved_to_halves,
+    kinds,
+    refuse,
+    reordered,
+)
+from regard.settings.architecture import (
+    ClassifySettings,
+    StackSettings,
+    TagSettings,
+    TransformerReaderSettings,
+    TransformerSettings,
+)
+from regard.text import BEGIN, END, PAD
+
+NAME = "Hugging Face"
+ACTIVATIONS = {
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu-tanh": "gelu_pytorch_tanh",
+    "swish": "silu",
+}
+TABLES = ("sinusoidal", "sinusoidal-halves", "learned", "none")
+CLASSES = {
+    "marian": "MarianMTModel",
+    "bart": "BartForConditionalGeneration",
+    "pegasus": "PegasusForConditionalGeneration",
+    "mbart": "MBartForConditionalGeneration",
+    "gpt2": "GPT2LMHeadModel",
+    "gpt_neox": "GPTNeoXForCausalLM",
+    "bert": "Bert",
+    "megatron-bert": "MegatronBert",
+    "esm": "Esm",
+}
+_SHIFT = 2  # the first rows of BART's table of positions belong to no position
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Written:
+    """What a folder holds: the class, its configuration, how it generates, and its tensors."""
+
+    kind: str
+    architecture: str
+    config: dict[str, Any]
+    tensors: dict[str, Tensor]
+    generation: dict[str, Any] = field(default_factory=dict)
+
+
+def written(out: Outgoing) -> Written:
+    """The architecture that holds this model; where none does, every clause that is in the way."""
+    settings = out.settings
+    match settings.encoder, settings.reader:
+        case TransformerSettings(), TransformerReaderSettings():
+            return _translator(out)
+        case None, TransformerReaderSettings():
+            return _continuer(out)
+        case TransformerSettings(), TagSettings() | ClassifySettings():
+            from regard.interop.labellers_out import labeller
+
+            return labeller(out)
+    refuse(
+        kinds(settings, "transformer", "transformer")[:1] or kinds(settings, None, "transformer"),
+        NAME,
+        str(out.run.folder),
+        _REMEDY,
+    )
+    raise AssertionError
+
+
+def _translator(out: Outgoing) -> Written:
+    reader, encoder = out.stacks["reader"], out.stacks["encoder"]
+    normed = reader.embedding_norm
+    kind = (
+        ("mbart" if normed else "pegasus")
+        if reader.norm == "pre"
+        else ("bart" if normed else "marian")
+    )
+    positions = ("sinusoidal", "sinusoidal-halves") if kind == "marian" else TABLES
+    faults = [
+        one
+        for name in out.stacks
+        for one in out.clauses(
+            name, activations=ACTIVATIONS, positions=positions, norms=(reader.norm,), eps=1e-5
+        )
+    ]
+    faults += _unlike(encoder, reader)
+    sizes = out.run.task.sizes
+    if not sizes.shared and sizes.source != sizes.target:
+        faults.append(Clause("text.shared", False, "one vocabulary for both sides"))
+    for name, own in out.stacks.items():
+        if kind == "marian" and own.position_base != 10000.0:
+            faults.append(Clause(f"model.{name}.position_base", own.position_base, "10000"))
+    refuse(faults, named(kind), str(out.run.folder), _REMEDY)
+    state = out.state()
+    if kind == "marian" and reader.position == "sinusoidal":
+        state = reordered(state, interleaved_to_halves(reader.width))
+    tensors: dict[str, Tensor] = {}
+    for side, ours in (("encoder", "encoder"), ("decoder", "reader")):
+        tensors |= blocks(kind, state, ours, out.stacks[ours].layers, out.heads(ours), side)
+        if kind != "marian":
+            shift = _SHIFT if kind in ("bart", "mbart") else 0
+            table = F.pad(out.table(ours), (0, 0, shift, 0))
+            tensors[f"model.{side}.embed_positions.weight"] = table
+        if normed:
+            for end in ("weight", "bias"):
+                gain = state[f"{ours}.embedding.norm.{end}"]
+                tensors[f"model.{side}.layernorm_embedding.{end}"] = gain
+    tied = _tables(out, kind, state, tensors)
+    bias = state.get("reader.output.bias", torch.zeros(sizes.target))
+    tensors["final_logits_bias"] = bias[None]
+    longest = len(out.table("reader"))
+    config = {
+        "d_model": reader.width,
+        "encoder_layers": encoder.layers,
+        "encoder_attention_heads": out.heads("encoder"),
+        "encoder_ffn_dim": encoder.feedforward,
+        "decoder_layers": reader.layers,
+        "decoder_attention_heads": out.heads("reader"),
+        "decoder_ffn_dim": reader.feedforward,
+        "max_position_embeddings": min(longest, len(out.table("encoder"))),
+        "activation_function": ACTIVATIONS[reader.activation],
+        "scale_embedding": reader.scale_embedding,
+        "dropout": reader.dropout,
+        "attention_dropout": reader.attention_dropout,
+        "activation_dropout": reader.activation_dropout,
+        "is_encoder_decoder": True,
+        "tie_word_embeddings": tied,
+        "forced_eos_token_id": None,
+        **ids(out, BEGIN),
+    }
+    if kind == "marian":
+        config |= {"decoder_vocab_size": sizes.target, "share_encoder_decoder_embeddings": tied}
+    return Written(kind, CLASSES[kind], config, tensors, _generation(out, BEGIN))
+
+
+def _tables(out: Outgoing, kind: str, state: dict[str, Tensor], tensors: dict[str, Tensor]) -> bool:
+    """The tables of source, target and output; whether they are one."""
+    model = out.model
+    tables = (model.encoder.embedding.table.weight, model.reader.embedding.table.weight)  # type: ignore[union-attr]
+    shared = tables[0] is tables[1] and model.reader.output.weight is tables[1]  # type: ignore[union-attr]
+    source, target = (state[f"{name}.embedding.table.weight"] for name in ("encoder", "reader"))
+    if shared or kind != "marian":
+        tensors["model.shared.weight"] = source
+    if not shared:
+        tensors["model.encoder.embed_tokens.weight"] = source.clone()
+        tensors["model.decoder.embed_tokens.weight"] = target.clone()
+        tensors["lm_head.weight"] = state["reader.output.weight"].clone()
+    return bool(shared)
+
+
+def _continuer(out: Outgoing) -> Written:
+    reader = out.stacks["reader"]
+    kind = "gpt_neox" if reader.position == "rotary" else "gpt2"
+    faults = [
+        *kinds(out.settings, None, "transformer"),
+        *out.clauses(
+            "reader", activations=ACTIVATIONS, positions=(*TABLES, "rotary"), norms=("pre",)
+        ),
+    ]
+    state = out.state()
+    bias = state.get("reader.output.bias", torch.zeros(1))
+    unsaid = (bias <= UNSAID / 10).nonzero()[:, 0].tolist()
+    if bool((bias[bias > UNSAID / 10] != 0).any()):
+        faults.append(Clause("model.reader.output_bias", True, "an output without a bias"))
+    if reader.embedding_norm:
+        faults.append(Clause("model.reader.embedding_norm", True, "no norm behind the embedding"))
+    refuse(faults, named(kind), str(out.run.folder), _REMEDY_LANGUAGE)
+    heads = out.heads("reader")
+    tensors = blocks(kind, state, "reader", reader.layers, heads, "")
+    scale = reader.width**0.5 if reader.scale_embedding else 1.0
+    table = state["reader.embedding.table.weight"] * scale
+    longest = len(out.table("reader"))
+    shape: dict[str, Any]
+    if kind == "gpt2":
+        tensors["transformer.wte.weight"] = table
+        tensors["transformer.wpe.weight"] = out.table("reader")
+        tensors["lm_head.weight"] = state["reader.output.weight"].clone()
+        shape = {
+            "n_embd": reader.width,
+            "n_layer": reader.layers,
+            "n_head": heads,
+            "n_inner": reader.feedforward,
+            "n_positions": longest,
+            "activation_function": ACTIVATIONS[reader.activation],
+            "layer_norm_epsilon": reader.norm_eps,
+        }
+    else:
+        tensors["gpt_neox.embed_in.weight"] = table
+        tensors["embed_out.weight"] = state["reader.output.weight"].clone()
+        shape = {
+            "hidden_size": reader.width,
+            "num_hidden_layers": reader.layers,
+            "num_attention_heads": heads,
+            "intermediate_size": reader.feedforward,
+            "max_position_embeddings": longest,
+            "hidden_act": ACTIVATIONS[reader.activation],
+            "layer_norm_eps": reader.norm_eps,
+            "use_parallel_residual": False,
+            "attention_bias": True,
+            "rope_parameters": {
+                "rope_type": "default",
+                "rope_theta": reader.position_base,
+                "partial_rotary_factor": 1.0,
+            },
+        }
+    config = {**shape, "tie_word_embeddings": False, **ids(out, None)}
+    generation = _generation(out, None)
+    if unsaid:
+        generation["suppress_tokens"] = unsaid
+    return Written(kind, CLASSES[kind], config, tensors, generation)
+
+
+def blocks(
+    kind: str, state: dict[str, Tensor], ours: str, layers: int, heads: int, side: str
+) -> dict[str, Tensor]:
+    pairs = LAYOUTS[kind].pairs(ours, layers, side)
+    return {
+        pair.theirs: laid_together(
+            pair.form, [state[name] for name in pair.ours], heads
+        ).contiguous()
+        for pair in pairs
+    }
+
+
+def _unlike(encoder: StackSettings, reader: StackSettings) -> Iterator[Clause]:
+    """What both sides have one setting for."""
+    for name in ("width", "activation", "norm", "scale_embedding", "embedding_norm"):
+        own, other = getattr(encoder, name), getattr(reader, name)
+        if own != other:
+            yield Clause(
+                f"model.encoder.{name}", own, f"that of both sides ({other} in the reader)"
+            )
+    if encoder.position != reader.position and "marian" in (encoder.norm, reader.norm):
+        yield Clause("model.encoder.position", encoder.position, f"{reader.position} on both sides")
+
+
+def ids(out: Outgoing, start: int | None) -> dict[str, Any]:
+    sizes = out.run.task.sizes
+    more = {} if start is None else {"decoder_start_token_id": start}
+    vocabulary = max(sizes.source, sizes.target)
+    return {
+        "vocab_size": vocabulary,
+        "pad_token_id": PAD,
+        "bos_token_id": BEGIN,
+        "eos_token_id": END,
+        "dtype": "float32",
+        **more,
+    }
+
+
+def _generation(out: Outgoing, start: int | None) -> dict[str, Any]:
+    """How it answers. Their penalty of length is our `average`; of `gnmt` the exponent is the nearest."""
+    own = out.run.settings.decode
+    more = {} if start is None else {"decoder_start_token_id": start}
+    return {
+        "pad_token_id": PAD,
+        "bos_token_id": BEGIN,
+        "eos_token_id": END,
+        "num_beams": own.beam,
+        "length_penalty": 0.0 if own.penalty == "none" else own.alpha,
+        "max_length": min(own.max_length, len(out.table("reader"))),
+        **more,
+    }
+
+
+def named(kind: str) -> str:
+    return f"{NAME}'s {CLASSES[kind]}"
+
+
+_REMEDY = "of models trained here, those of `--preset vaswani2017-tiny` can be exported"
+_REMEDY_LANGUAGE = "of models trained here, those of `--preset language` can be exported"
