@@ -24,7 +24,7 @@ import torch
 from additive import milliseconds, peak
 from parts.chart import Curve, crossings, draw
 
-from regard.accelerate.attend import flex
+from regard.accelerate.attend import structured_gpu
 from regard.attention import (
     Additive,
     Attention,
@@ -71,7 +71,7 @@ FORMULAS = {
 def measure(kind: str, length: int, device: str) -> dict[str, Any]:
     """Milliseconds and MiB of one call."""
     torch.compiler.reset()  # each length is a program of its own
-    flex.kernel.cache_clear()
+    structured_gpu.kernel.cache_clear()
     make, mask = KINDS[kind]
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
     attention = make().to(device, dtype).eval()

@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from regard.accelerate.cuda_graph.decoder_weights import packs
+from regard.accelerate.cuda_graph.search_state import packs
 from regard.accelerate.plain import is_only_read, is_plain, written
 from regard.accelerate.stack import Straight
 from regard.decode import SEARCH, DecodeSettings, search

@@ -179,7 +179,7 @@ def prepare(stage: str) -> None:
     import regard.data.batches
     import regard.data.check
     import regard.data.packing
-    import regard.data.readers
+    import regard.data.source
 
     if stage in ("vocabulary", "encode", "read"):
         import regard.run.folder
@@ -195,7 +195,7 @@ def settings(folder: Path) -> Any:
 
 def survey(folder: Path, _rows: int) -> None:
     from regard.data.check import examine
-    from regard.data.readers import understand
+    from regard.data.source import understand
 
     examine(understand([folder / "train.en", folder / "train.de"]))
 
@@ -394,7 +394,7 @@ def length(device: str, tell: Callable[[Any], None]) -> None:
     import torch
 
     from regard.measure import Memory, Ratio, Seconds, Table
-    from regard.tasks.task import summed_loss
+    from regard.models.readers import summed_loss
 
     model, rows, base = small(device), [], None
     tokens = 1024 if device == "cpu" else 4096
@@ -466,7 +466,7 @@ def batch(device: str, tell: Callable[[Any], None]) -> None:
 
     from regard.decode import DecodeSettings, search
     from regard.measure import Memory, Seconds, Table
-    from regard.tasks.task import summed_loss
+    from regard.models.readers import summed_loss
 
     model, rows = small(device), []
     chosen = DecodeSettings(beam=4, min_length=32, max_length=32)

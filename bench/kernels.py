@@ -21,13 +21,7 @@ from types import ModuleType
 
 import torch
 
-from regard.accelerate.triton import (
-    loss_kernels,
-    norm_kernels,
-    segments,
-    segments_launch,
-    sums_kernels,
-)
+from regard.accelerate.triton import norm_kernels, rows_kernels, segments, segments_launch
 from regard.attention import Segments
 from regard.measure import copy_rate
 
@@ -44,7 +38,9 @@ def microseconds(work: Work, rounds: int = 20) -> float:
     for _ in range(rounds):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         flush.zero_()
-        torch.cuda._sleep(1_000_000)  # half a millisecond, in which all is launched
+        torch.cuda._sleep(
+            10_000_000
+        )  # five milliseconds, in which all is launched, autograd's part too
         start.record()
         work()
         end.record()
@@ -96,17 +92,17 @@ def relus(width: int) -> Iterator[Part]:
     states, weight = draw(PLACES, width), draw(width, inner)
     pull, inside = draw(PLACES, inner), draw(PLACES, inner).relu()
     apart = 2 * states.numel() + 4 * size
-    yield "ReLU back", 3 * size, lambda: sums_kernels.masked(pull, inside)
+    yield "ReLU back", 3 * size, lambda: rows_kernels.masked(pull, inside)
     yield (
         "product, then ReLU back",
         apart,
-        lambda: sums_kernels.masked(states @ weight, inside),
+        lambda: rows_kernels.masked(states @ weight, inside),
     )
 
 
 def sums(width: int) -> Iterator[Part]:
     parts = torch.randn(3, 528, width, device="cuda")
-    yield "rows added up", 4 * parts.numel(), lambda: sums_kernels.add_up(parts)
+    yield "rows added up", 4 * parts.numel(), lambda: rows_kernels.add_up(parts)
     yield "rows added up by torch", 4 * parts.numel(), lambda: parts.sum(1)
 
 
@@ -143,7 +139,7 @@ def losses(_width: int = 0) -> Iterator[Part]:
     yield (
         f"loss, {CHUNK:,} rows",
         2 * 2 * logits.numel(),
-        lambda: loss_kernels.turn(logits, targets, SYMBOLS, 0.1, -100),
+        lambda: rows_kernels.turn(logits, targets, SYMBOLS, 0.1, -100),
     )
 
 
@@ -153,13 +149,13 @@ CHOICES: list[tuple[Callable[[int], Iterator[Part]], ModuleType, dict[str, tuple
         norm_kernels,
         {"BACK_TILE": (1024, 2048, 4096), "STAGES": (1, 2, 3), "PROGRAMS": (12, 16, 20)},
     ),
-    (relus, sums_kernels, {"MASKED_ROWS": (8, 16), "MASKED_COLUMNS": (512,), "GROUPS": (264, 528)}),
+    (relus, rows_kernels, {"MASKED_ROWS": (8, 16), "MASKED_COLUMNS": (512,), "GROUPS": (264, 528)}),
     (
         ragged,
         segments_launch,
         {"REGISTERS": (96, 128, 168), "REGISTERS_BACK": (128, 168, 255)},
     ),
-    (losses, loss_kernels, {"BLOCK": (4096, 8192, 16_384), "WARP_COLUMNS": (512,)}),
+    (losses, rows_kernels, {"BLOCK": (4096, 8192, 16_384), "WARP_COLUMNS": (512,)}),
 ]  # fmt: skip
 
 

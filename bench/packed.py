@@ -35,7 +35,7 @@ from regard.attention import Attention, Causal, Packed, Segments
 
 WIDTH = 64
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]  # (1, heads, places, width) each
-FLAGS = {"train": ["--only", "ours-base-full"], "decode": ["--mine", "--seconds", "40"]}
+FLAGS = {"train": ["--only", "ours-base-full"], "decode": ["--mine", "--seconds", "25"]}
 CLOSE = 0.03  # of the largest number, in bfloat16
 
 
@@ -167,7 +167,8 @@ def before_and_after(old: Path, folder: Path) -> None:
                 command = [sys.executable, str(side / "bench" / f"{script}.py"), "--out", str(out)]
                 command += FLAGS[script]
                 print(f"== {script}, {name}, turn {turn}", flush=True)
-                environment = {**os.environ, "PYTHONPATH": str(side / "src")}
+                path = os.pathsep.join([str(side / "src"), os.environ.get("PYTHONPATH", "")])
+                environment = {**os.environ, "PYTHONPATH": path}
                 subprocess.run(command, env=environment, cwd=side, check=False)
 
 

@@ -355,6 +355,7 @@ def damage(folder: Path) -> Iterator[Seen]:
     content[-1000] ^= 1
     (copied / "model.safetensors").write_bytes(content)
     yield regard("classify", "-m", copied, "so good").refused("is not what was written")
+    weights.write_bytes(before)
     (run / "data" / "probes.jsonl").write_bytes(b'{"question": 3}\n')
     said = regard("look", run)
     yield said.seen("fault of regard" not in said.out + said.err)
@@ -476,7 +477,7 @@ def obvious(_: Path) -> Iterator[Seen]:
     import regard as library
     from regard.attention import Heads, attend
 
-    length = len(pydoc.render_doc(library))
+    length = len(pydoc.render_doc(library, renderer=pydoc.plaintext))
     yield Seen("help(regard)", f"{length:,} characters", length < 50_000)
     yield Seen("inspect.signature(regard.train)", str(inspect.signature(library.train))[:80], True)
     model = library.load("tagger")

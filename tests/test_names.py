@@ -121,6 +121,7 @@ WRONG = {
         lambda: regard.Attention(regard.Softmax(), regard.Dot()),
         lambda: regard.Attention("dot", "sofmax"),
     ],
+    "Covered": [lambda: regard.Covered(3, 3, 0)],
     "Additive": [lambda: regard.Additive("a", 3, 3), lambda: regard.Additive(3, 3, 0)],
     "General": [lambda: regard.General("x", 3)],
     "Location": [lambda: regard.Location(8, "x")],

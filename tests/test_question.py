@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import UsageError
-from regard.question import Image, Question, Sound
-from regard.tasks.problem import listed, single
+from regard.question import Image, Question, Sound, listed, single
 
 NUMBER = st.floats(width=32, allow_nan=False, allow_infinity=False)
 SEVERAL = ("word", "picture", "voice", "points")

@@ -82,7 +82,7 @@ def write(path: str) -> None:
     import torch
 
     from regard.models import ModelSettings, Sizes, build
-    from regard.models.quantize import narrowed
+    from regard.models.compress import narrowed
     from regard.run import weights
 
     side = {

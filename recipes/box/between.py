@@ -15,8 +15,8 @@ import torch
 
 from regard.answer.predictor import Predictor
 from regard.answer.test_set import Exam
-from regard.models.quantize import narrowed, widened
-from regard.tasks.groups import groups
+from regard.models.compress import narrowed, widened
+from regard.tasks.batch import groups
 
 TOKENS = 2048  # of a batch
 

@@ -64,7 +64,7 @@ def lines(path: Path) -> list[str]:
 def load(options: argparse.Namespace):
     """The model, its weights rounded as they would be when they are stored in fewer bytes."""
     from regard.answer.predictor import Predictor
-    from regard.models.quantize import narrowed, widened
+    from regard.models.compress import narrowed, widened
 
     predictor = Predictor.load(
         options.run,

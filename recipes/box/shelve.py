@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from regard import box
-from regard.answer.look import trace
 from regard.answer.predictor import Predictor
 from regard.answer.test_set import Exam
+from regard.answer.tracing import trace
 from regard.box.card import CARD, Card, Score, size
 from regard.config import parse, read_toml, to_toml
 from regard.models import count_parameters
 from regard.run.files import sha256_of
 from regard.run.find import read_settings
 from regard.run.pack import pack
-from regard.show.card import markdown
-from regard.traces.alignment import SENTENCES, rank
+from regard.show.catalogue import markdown
+from regard.traces.overview import SENTENCES, rank
 
 HERE = Path(__file__).parent
 SMALL = HERE.parents[1] / "tests" / "box"

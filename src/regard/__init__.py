@@ -9,7 +9,7 @@ This page documents the front door. Everything else is an attribute of `regard` 
 `help(regard.Heads)`.
 
 Attention       attend align Attention Heads Memory Aligned watch
-Scores          Dot ScaledDot General Additive Cosine Location FeatureMap
+Scores          Dot ScaledDot General Additive Covered Cosine Location FeatureMap
 Normalisers     Softmax Sparsemax Entmax15 Relu Sigmoid Hard Gumbel Proportional
 Masks           Causal Padding Window Strided GlobalWindow Given, and their `&`
 Positions       Sinusoidal sinusoid Learned Rotary Alibi
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from regard.decode import greedy as greedy
     from regard.decode import sample as sample
     from regard.interop.bring import trace as trace
-    from regard.interop.watch import watch as watch
+    from regard.interop.recorder import watch as watch
     from regard.models import Model as Model
     from regard.models import ModelSettings as ModelSettings
     from regard.models import Sizes as Sizes
@@ -65,7 +65,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "api": "load look train",
     "attention": """
-        Additive Alibi Aligned Attention Causal Cosine Dot Entmax15 FeatureMap General Given
+        Additive Alibi Aligned Attention Causal Cosine Covered Dot Entmax15 FeatureMap General Given
         GlobalWindow Gumbel Hard Heads Learned Location Memory Padding Proportional Relu Rotary
         ScaledDot Sigmoid Sinusoidal Softmax Sparsemax Strided Window align attend sinusoid
     """,
@@ -73,7 +73,7 @@ _HOMES = {
     "errors": "RegardError",
     "traces.trace": "Trace",
     "interop.bring": "trace",
-    "interop.watch": "watch",
+    "interop.recorder": "watch",
     "question": "Image Question Sound",
     "models": "Model ModelSettings Sizes build count_parameters",
     "run.folder": "Run",

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 from regard import box
 from regard.answer.predictor import Predictor
 from regard.config import merge
+from regard.data.formats.beside import sides
 from regard.errors import UsageError, kind_of
 from regard.run.device import need_gpu
 from regard.run.resolve import place
 
 if TYPE_CHECKING:
-    from regard.answer.engine import Note, Precision
-    from regard.answer.forms import Choice
-    from regard.tasks.problem import Asked
+    from regard.answer.engine import Choice, Note, Precision
+    from regard.question import Asked
     from regard.traces.trace import Trace
     from regard.training import Listener
 
@@ -66,7 +66,7 @@ def look(
     Without a model, the translator in the box; a model is what `load` gives, or its path or name. Without a
     question, the model's own example.
     """
-    from regard.answer.look import trace
+    from regard.answer.tracing import trace
 
     predictor = model if isinstance(model, Predictor) else load("box" if model is None else model)
     if question is None:
@@ -84,6 +84,8 @@ def train(  # noqa: PLR0913
     config: Name | None = None,
     start_from: Name | None = None,
     toy: str | None = None,
+    to: Name | None = None,
+    sources: Sequence[str] = (),
     valid: Name | Sequence[Name] = (),
     task: str | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -93,7 +95,8 @@ def train(  # noqa: PLR0913
 ) -> Predictor:
     """Train on files (or on a toy), or go on with the run in `out`; the trained model.
 
-    With `start_from`, begin with the vocabulary and weights of that run or model in the box.
+    Where several sources are read, `to` is the file of the target, or the name of its column, and `sources`
+    names them. With `start_from`, begin with the vocabulary and weights of that run or model in the box.
     `settings` are single ones by their path, `{"train.steps": 500}`, or a tree of them. `fast` is for a GPU:
     bfloat16, and packed, compiled steps where the model allows. Progress is shown unless a `listener` hears
     it: `regard.Listener()` keeps silent. A stop asked for by a signal is passed on when the run is safe
@@ -102,9 +105,14 @@ def train(  # noqa: PLR0913
     from regard.training import Listener
     from regard.training import train as train_run
 
+    paths = [_path(file, "files") for file in files]
+    named: dict[str, Any] = {}
+    if to is not None:
+        paths, columns = sides(paths, to, sources)
+        named = {"data": {"sources": list(columns.sources), "target": columns.target}}
     held_out = valid if isinstance(valid, list | tuple) else [valid]
     folder, resolved = place(
-        [_path(file, "files") for file in files],
+        paths,
         None if out is None else _path(out, "out"),
         name=preset,
         config=None if config is None else _path(config, "config"),
@@ -112,7 +120,7 @@ def train(  # noqa: PLR0913
         toy=toy,
         valid=[_path(file, "valid") for file in held_out],
         task=task,
-        more=nested({} if settings is None else settings),
+        more=merge(named, nested({} if settings is None else settings)),
     )
     if fast:
         need_gpu(device, "fast=True")
@@ -124,7 +132,7 @@ def train(  # noqa: PLR0913
             remedy="make a subclass of regard.Listener, and give one of it",
         )
     if listener is None:
-        from regard.show.progress import TrainingProgress
+        from regard.show.training_progress import TrainingProgress
 
         with TrainingProgress() as shown:
             outcome = train_run(folder, resolved, shown, device)

@@ -9,15 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.accelerate.cpu import lean, multiplies_whole
-from regard.accelerate.cpu.beam_cache import HIDDEN
 from regard.accelerate.cpu.cpu_block import attend
-from regard.accelerate.cpu.kv_cache import Kept
-from regard.accelerate.cpu.product import FloatProduct, WholeProduct, product
-from regard.accelerate.cpu.threads import ENOUGH, alone, shared
+from regard.accelerate.cpu.kv_cache import HIDDEN, Kept
+from regard.accelerate.cpu.product import ENOUGH, FloatProduct, WholeProduct, alone, product, shared
 from regard.attention import Heads, watch
 from regard.decode import DecodeSettings, Prefix, search
 from regard.models import ModelSettings, Sizes, build, select
-from regard.models.quantize import from_rows, narrowed, to_rows
+from regard.models.compress import from_rows, narrowed, to_rows
 from regard.tasks.search import generate
 
 SYMBOLS = 31

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 import regard
-from regard.accelerate import attend, loss, stack
+from regard.accelerate import attend, stack, vocabulary_loss
 from regard.accelerate.cuda_graph import RecordedSearch, training_step
 from regard.accelerate.stack import FusedResiduals
 from regard.attention.formula import ATTEND
 from regard.decode import SEARCH, DecodeSettings, search
-from regard.layers.stack import STACK
-from regard.models.loss import LOSS
+from regard.layers.block import STACK
+from regard.models.readers import LOSS
 from regard.seams import Seam, is_reference, using
 from regard.training.step import STEP
 from tests.models.zoo import example_of, fresh
@@ -26,7 +26,7 @@ SEAMS = {"attend": ATTEND, "stack": STACK, "loss": LOSS, "search": SEARCH, "step
 def test_every_seam_has_the_forms_of_its_room():
     assert ATTEND.forms() == attend.FORMS
     assert STACK.forms() == stack.FORMS
-    assert LOSS.forms() == loss.FORMS
+    assert LOSS.forms() == vocabulary_loss.FORMS
     assert STEP.forms() == training_step.FORMS
     assert [type(form) for form in SEARCH.forms()] == [RecordedSearch]
     assert all(seam.name == name for name, seam in SEAMS.items())

@@ -10,7 +10,7 @@ from torch import nn
 from regard.accelerate.plain import written
 from regard.accelerate.stack import Straight
 from regard.attention import watch
-from regard.layers.stack import stack_form
+from regard.layers.block import stack_form
 from regard.models import TransformerEncoder
 from regard.seams import using
 from tests.models.zoo import MODELS, example_of, fresh, model_of

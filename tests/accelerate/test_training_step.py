@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from regard.accelerate import attend
-from regard.accelerate.attend.packed import part_of
+from regard.accelerate.attend.packed_rows import part_of
 from regard.accelerate.cuda_graph.training_step import RecordedStep, Recorder, WaitingError
 from regard.attention.formula import AttendForm
 from regard.errors import MemoryLimitError

@@ -16,11 +16,10 @@ from regard.tasks import Translate
 from regard.tasks.objective import Objective
 from regard.text import Codec, TextSettings
 from regard.training import train
-from regard.training.compiler import shorten_messages
 from regard.training.feed import Feed, Position
 from regard.training.optimise import set_rate
 from regard.training.progress import Learned
-from regard.training.step import Learner, Stepper
+from regard.training.step import Learner, Stepper, shorten_messages
 from regard.training.update import apply
 from regard.training.world import World
 from tests.training.kit import Ears, changed, tiny

@@ -1,6 +1,6 @@
 """What is doubtful about translations is told once for each reason, with the first place."""
 
-from regard.answer.doubts import Doubts
+from regard.answer.passage import Doubts
 
 KNOWN = ("en", "fr", "de")
 

@@ -26,6 +26,8 @@ SITES = {
     "classify": {("source", "source"): 2, ("label", "source"): 1},
     "point": {("source", "source"): 2, ("target", "places"): 1},
     "point-rnn": {("target", "places"): 1},
+    "parse": {("target", "source"): 1},
+    "summarise": {("target", "source"): 1},
     "language": {("inputs", "inputs"): 2},
 }
 
@@ -71,7 +73,7 @@ def stepped(kind: str, text: str, ids: tuple[int, ...]) -> dict[str, np.ndarray]
             items = [[float(n) for n in item.split(",")] for item in text.split()]
             row["source"] = np.array(items, np.float32)
         else:
-            row["source"] = np.array([*task.source.encode(text), END], np.int32)
+            row["source"] = task.encode(text)
         source, lengths = task.collate([row], len(row["source"]), 1).source, None
     with torch.inference_mode():
         encoded = model.encode(source, lengths)
@@ -149,7 +151,7 @@ def test_a_grid_moments_and_items_are_axes_too(tmp_path):
     """Every axis has names for its places, is kept in the file, and is drawn with them."""
     from dataclasses import replace
 
-    from regard.show.svg import drawing
+    from regard.show.svg_png import drawing
     from regard.tasks.axis import Grid, Items, Times
     from regard.traces.trace import Trace
 
@@ -186,7 +188,7 @@ class TestOneAnswer:
 
     @pytest.mark.parametrize("kind", ["rnn", "transformer", "learned", "language", "point"])
     def test_a_given_answer_is_replayed_and_nothing_searched_for(self, kind, predictor, counted):
-        from regard.answer.look import trace
+        from regard.answer.tracing import trace
         from tests.run.kinds import questions as asked
 
         model = predictor(kind)

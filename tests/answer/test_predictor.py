@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from regard.answer.look import trace
 from regard.answer.predictor import Predictor
+from regard.answer.tracing import trace
 from regard.decode import DecodeSettings
 from regard.errors import DataError, MemoryLimitError, UsageError
 from regard.settings.decode import changed

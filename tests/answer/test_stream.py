@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.answer.lines import Form, Shard, output_file, skip, write_out
-from regard.answer.stream import Stream
+from regard.answer.stream import Form, Shard, Stream, output_file, skip, write_out
 from regard.data.lines import TextLine
 from regard.errors import DataError, DiskError, UsageError
 from regard.tasks import Prediction

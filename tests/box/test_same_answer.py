@@ -7,13 +7,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from regard import box
-from regard.answer.look import traces
 from regard.answer.predictor import Predictor
+from regard.answer.tracing import traces
 from regard.cli.main import status
 from regard.studio.app import create_app
-from regard.studio.page import File
 from regard.studio.settings import StudioSettings
-from regard.studio.state import Studio
+from regard.studio.state import File, Studio
 from tests.box.test_shipped import HERE
 
 WAYS = (("en", "de"), ("en", "fr"), ("de", "en"), ("fr", "en"))  # 50 sentences each

@@ -12,7 +12,7 @@ from regard.box.card import CARD, Card, read, size
 from regard.cli.main import status
 from regard.config import parse, read_toml, to_toml
 from regard.errors import ModelFileError, UsageError
-from regard.show.card import markdown
+from regard.show.catalogue import markdown
 from tests.box import standin
 
 HERE = Path(__file__).parent

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from regard.cli.bar import bar
+from regard.cli.output import bar
 
 ERASED = "\x1b[2K"
 

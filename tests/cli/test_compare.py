@@ -16,7 +16,7 @@ VARY = (
 
 
 def test_a_table_is_shown_written_and_found_again(tmp_path, monkeypatch, tell, tell_json):
-    monkeypatch.setattr("regard.training.compare.MOST_ASKED", 20)
+    monkeypatch.setattr("regard.training.compare_runs.MOST_ASKED", 20)
     monkeypatch.setenv("COLUMNS", "160")  # where a table is narrow, long names are folded
     folder = tmp_path / "scores"
     code, out, _ = tell(*VARY, "-o", folder, *TINY)
@@ -38,7 +38,7 @@ def test_a_table_is_shown_written_and_found_again(tmp_path, monkeypatch, tell, t
     def refuse(*_):
         raise AssertionError("a finished variant is trained again")
 
-    monkeypatch.setattr("regard.training.compare.train", refuse)
+    monkeypatch.setattr("regard.training.compare_runs.train", refuse)
     assert tell_json(*VARY, "-o", folder, *TINY) == (0, written)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.training.finding import Finding
+from regard.training.trials import Finding
 
 
 @pytest.fixture
@@ -10,7 +10,7 @@ def find(monkeypatch):
     """Let the trials come to these findings; what they do is tested with the trials themselves."""
 
     def set_up(*findings):
-        monkeypatch.setattr("regard.training.doctor.trials", lambda _device: iter(findings))
+        monkeypatch.setattr("regard.training.health.trials", lambda _device: iter(findings))
 
     return set_up
 

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from typer.main import get_command
 
 import regard
@@ -64,3 +65,11 @@ def test_every_flag_is_explained():
         assert command.help
         for parameter in command.params:
             assert parameter.help, f"{name} {parameter.name}"
+
+
+@pytest.mark.parametrize("option", [("--lowercase",), ("--tokenize", "char")])
+def test_scoring_of_texts_is_refused_where_no_text_is_written(tmp_path, capsys, option):
+    test = tmp_path / "test.tsv"
+    test.write_text("good\tpositive\nbad\tnegative\n")
+    assert regard.cli.main.status(["evaluate", "sentiment", str(test), *option]) == 2
+    assert f"{option[0]} is for BLEU and chrF" in capsys.readouterr().err

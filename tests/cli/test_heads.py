@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from regard.traces.heads import MEASURES
+from regard.traces.head_roles import MEASURES
 from tests.run import kinds
 
 LINES = ["a b c d", "b c d e f", "c d a b", "f e d c b a"]

@@ -55,7 +55,7 @@ NOT_TO_ANSWER = {
     "fastapi",
     "torch._dynamo",
     "torch._inductor",
-    "regard.data.readers",
+    "regard.data.source",
     "regard.data.toys",
     "regard.data.formats",
     "regard.training",

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from regard.data.png import SIGNATURE
 from regard.run.folder import Run
-from regard.show.png import SIGNATURE
 from tests.cli.tiny import TINY
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from regard.answer.lines import Form
+from regard.answer.stream import Form
 from regard.cli import predict as command
 from regard.cli.main import status
 from regard.cli.options import Lines

@@ -6,8 +6,16 @@ import regard
 from regard.data.example import Pair
 from regard.errors import RegardError
 from regard.run.folder import Run
-from regard.traces.importance import batches, closed, loss_of, orders, places
-from regard.traces.pruning import counted, least_needed, write_pruned
+from regard.traces.importance import (
+    batches,
+    closed,
+    counted,
+    least_needed,
+    loss_of,
+    orders,
+    places,
+    write_pruned,
+)
 from tests.run import kinds
 
 PAIRS = [Pair("a b c", "c b a"), Pair("d e f a", "a f e d")]

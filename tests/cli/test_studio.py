@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
-import regard.studio.page as page_room
 import regard.studio.server as server_room
+import regard.studio.state as page_room
 from regard.cli import output
 
 

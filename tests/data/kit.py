@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from regard.data.example import Tally
-from regard.data.readers import understand
+from regard.data.source import understand
 from regard.tasks.names import example_of
 
 

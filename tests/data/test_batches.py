@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from regard.config import parse
 from regard.data.batches import BatchRows, BatchSettings, PaddedPlan, key_bucket
-from regard.data.shapes import rounded_up
+from regard.data.order import rounded_up
 from regard.errors import DataError, ResumeError, UsageError
 
 

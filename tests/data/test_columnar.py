@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from regard.data.example import Labelled, Line, Pair, Tagged
-from regard.data.readers import splits, understand
+from regard.data.source import splits, understand
 from regard.errors import DataError
 from tests.data.kit import read, written
 

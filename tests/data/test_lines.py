@@ -15,9 +15,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from regard.data import compressed
-from regard.data.compressed import compression_of
-from regard.data.lines import LINE_BOUND, TextLine, count_lines, read_lines
+from regard.data import lines as compressed
+from regard.data.lines import LINE_BOUND, TextLine, compression_of, count_lines, read_lines
 from regard.errors import DataError, DiskError, MissingFileError
 
 # `wc -l` says 6, a text-mode `open` 7, and `str.splitlines` 11.
@@ -223,6 +222,6 @@ def test_forbidden_file(monkeypatch):
     def forbid(path):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("regard.data.compressed.io.FileIO", forbid)
+    monkeypatch.setattr("regard.data.lines.io.FileIO", forbid)
     with pytest.raises(DiskError, match="the file cannot be read: Permission denied\nsecret"):
         texts(Path("secret"))

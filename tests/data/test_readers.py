@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.data.example import Labelled, Line, Pair, Pointed, Tagged, Tally
-from regard.data.readers import splits, understand
+from regard.data.source import splits, understand
 from regard.errors import DataError, MissingFileError, RegardError, UsageError
 from regard.tasks.names import example_of
 from tests.data.kit import read, written

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data import shapes
-from regard.data.shapes import Shapes, rounded_up
+from regard.data import order
+from regard.data.order import Shapes, rounded_up
 
 PAIRS = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=60)
 
@@ -45,7 +45,7 @@ def test_the_second_shape_is_the_best_of_those_that_rows_have(pairs):
     assert corner in found.pairs
     best = min(places(pairs, [corner, other]) for other in pairs)
     real = sum(map(sum, pairs))
-    if found.waste > shapes.ENOUGH:
+    if found.waste > order.ENOUGH:
         assert places(pairs, found.pairs) == best
     assert found.waste == pytest.approx(1 - real / places(pairs, found.pairs))
 
@@ -83,7 +83,7 @@ def test_a_shape_must_save_more_than_it_costs():
 def test_the_survey_does_not_depend_on_its_chunks(monkeypatch):
     source, target = np.random.default_rng(2).integers(1, 60, (2, 997))
     whole = Shapes(source, target, 50, 7, charge=10)
-    monkeypatch.setattr(shapes, "CHUNK", 31)
+    monkeypatch.setattr(order, "CHUNK", 31)
     parts = Shapes(source, target, 50, 7, charge=10)
     assert (parts.pairs, parts.skipped, parts.waste) == (whole.pairs, whole.skipped, whole.waste)
 

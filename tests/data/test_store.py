@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.data import columns
-from regard.data.store import Frames, Ids, Ragged, Store, write
+from regard.data.store import Frames, Ids, Pixels, Ragged, Store, write
 from regard.errors import DataError, DiskError, UsageError
 
 
@@ -412,3 +412,26 @@ def test_blocks_that_do_not_fit_together_are_refused(tmp_path):
     wrong = Ragged(np.arange(5), np.array([2, 2]))
     with pytest.raises(DataError, match="column 'a' has 5 values, not the 4 of its rows"):
         write(tmp_path / "y", [{"a": wrong}], {"a": Ids()})
+
+
+def test_pixels_are_bytes_and_the_same_picture_is_stored_once(tmp_path):
+    random = np.random.default_rng(5)
+    first, second = (random.integers(0, 256, (n, 6), dtype=np.uint8) for n in (7, 11))
+    rows = [first, second, first, first[:3], second]
+    kinds = {"source": Pixels(6), "target": Ids()}
+    ids = [np.array([n], np.int32) for n in range(5)]
+    both = [{"source": one, "target": two} for one, two in zip(rows, ids, strict=True)]
+    for name, rows_of in (
+        ("one", both),
+        ("all", [{n: Ragged.of([row[n] for row in both]) for n in kinds}]),
+    ):
+        kept = write(tmp_path / name, rows_of, kinds)
+        assert (tmp_path / name / "source.values.bin").stat().st_size == (7 + 11 + 3) * 6
+        assert kept.lengths("source").tolist() == [7, 11, 7, 3, 11]
+        for number, row in enumerate(rows):
+            found = kept.row(number)["source"]
+            assert found.dtype == np.uint8
+            assert np.array_equal(found, row)
+        kept.verify(whole=True)
+    with pytest.raises(DataError, match="8 bits"):
+        write(tmp_path / "no", [{"source": first.astype(np.float32), "target": ids[0]}], kinds)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from regard.data.example import Line, Pair
 from regard.data.formats.subtitle import MOST_CUES, Cue, together
-from regard.data.readers import understand
+from regard.data.source import understand
 from tests.data.kit import read, written
 
 

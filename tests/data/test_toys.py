@@ -11,22 +11,33 @@ from functools import cache
 
 import pytest
 
-from regard.data.example import Pair, Pointed, Tagged
+from regard.data.example import Captioned, Pair, Parsed, Pointed, Tagged
+from regard.data.formats.beside import Several
 from regard.data.toys import TOYS, Toy, toy
 from regard.data.toys import english as grammar
-from regard.data.toys.brackets import depths
-from regard.data.toys.letters import write_date
-from regard.data.toys.pointing import convex_hull
-from regard.data.toys.toy import split_of
+from regard.data.toys.structure import convex_hull, depths
+from regard.data.toys.toy import split_of, write_date
 from regard.errors import UsageError
 from regard.tasks.names import task_for
 
 TASKS = {
-    "translate": {"phrases", "copy", "reverse", "dates", "numbers-en", "numbers-fr", "numbers-de"},
-    "point": {"sort", "hull"},
+    "translate": {
+        "phrases",
+        "copy",
+        "reverse",
+        "dates",
+        "numbers-en",
+        "numbers-fr",
+        "numbers-de",
+        "headlines",
+    },
+    "point": {"sort", "hull", "tour"},
+    "parse": {"grammar"},
     "tag": {"brackets", "parts"},
     "classify": {"feelings", "balanced"},
     "language": {"stories"},
+    "multisource": {"witnesses"},
+    "caption": {"shapes", "digits"},
 }
 every_toy = pytest.mark.parametrize("one", TOYS.values(), ids=TOYS.keys())
 
@@ -46,10 +57,14 @@ def question(example):
     match example:
         case Pair():
             return example.source
-        case Tagged():
+        case Tagged() | Parsed():
             return example.words
+        case Several():
+            return str(example.question)
         case Pointed():
             return example.items
+        case Captioned():
+            return example.picture
         case _:
             return example.text
 

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from regard.data.example import Pair
-from regard.data.readers import understand
+from regard.data.source import understand
 from regard.errors import DataError
 from tests.data.kit import read, written
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.decode import DecodeSettings
-from regard.decode.penalty import best_to_come, divisor, hypothesis
+from regard.decode.hypothesis import best_to_come, divisor, hypothesis
 
 KINDS = ("none", "average", "gnmt")
 

@@ -4,7 +4,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.decode import Prefix
-from regard.decode.prefix import ready
+from regard.decode.candidates import ready
 
 CPU = torch.device("cpu")
 PREFIX = Prefix.of([(2, 0), (), (1,)], CPU)

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.decode.rank import BLOCK, best, best_continuations, first, top
+from regard.decode.candidates import BLOCK, best, best_continuations, first, top
 
 FEW = st.sampled_from(
     [0.0, -0.0, 1.0, -1.0, -2.5, 1e-40, -1e-40, float("-inf"), float("inf"), 3e38]

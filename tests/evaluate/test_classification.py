@@ -11,7 +11,7 @@ from regard.evaluate import (
     macro_f1,
     token_accuracy,
 )
-from regard.evaluate.interval import wilson
+from regard.evaluate.metric import wilson
 
 
 def test_accuracy_counts_right_answers():

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.evaluate import interval
-from regard.evaluate.interval import bootstrap, percent, wilson
+from regard.evaluate import metric
+from regard.evaluate.metric import bootstrap, percent, wilson
 
 Z = 1.959963984540054  # the 97.5% point of the normal distribution
 
@@ -49,7 +49,7 @@ def test_the_interval_does_not_depend_on_how_resamples_are_chunked(monkeypatch):
         return bootstrap(counts, lambda sums: percent(sums[:, 0], sums[:, 1]))
 
     whole = ends()
-    monkeypatch.setattr(interval, "_CHUNK", 101 * 13)
+    monkeypatch.setattr(metric, "_CHUNK", 101 * 13)
     assert ends() == whole
 
 

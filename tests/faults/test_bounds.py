@@ -26,7 +26,7 @@ from regard.box.card import read as read_card
 from regard.cli.studio import _token
 from regard.config import parse, read_toml
 from regard.data import store
-from regard.data.readers import understand
+from regard.data.source import understand
 from regard.data.store import Ids, Store
 from regard.run import archive, weights
 from regard.run.checkpoint import MANIFEST, Checkpoints
@@ -36,13 +36,13 @@ from regard.run.load import read_task, write_task
 from regard.run.lock import NAME as LOCK
 from regard.run.lock import Lock
 from regard.run.settings import RunSettings
-from regard.studio import line
-from regard.studio.models import is_live
+from regard.studio import live
+from regard.studio.shelf import is_live
 from regard.text.codec import Codec
 from regard.text.labels import Labels
-from regard.traces import survey
+from regard.traces import head_survey
 from regard.traces.trace import Trace
-from regard.training.compare import ANSWERS, _known
+from regard.training.compare_runs import ANSWERS, _known
 from tests.faults import worst
 from tests.faults.bounds import LARGE, MEMORY, SMALL, complaint
 from tests.faults.worst import JSON, LINES, Make
@@ -104,7 +104,7 @@ def load_archive(path: Path) -> object:
 def load_links(path: Path) -> object:
     pairs = path.with_name("pairs.tsv")
     pairs.write_text("a\tb\n" * 3)
-    return survey.read([pairs], path)
+    return head_survey.read([pairs], path)
 
 
 def texts(name: str, worst_files: dict[str, Make], modules: str = "") -> Loader:
@@ -195,10 +195,10 @@ TABLE = {
     "lock": Loader("run/lock", LOCK, lambda path: Lock(path.parent).__enter__(), JSON),
     "lock, looked at": Loader("studio/models", LOCK, lambda path: is_live(path.parent), JSON),
     "metrics in the studio": Loader(
-        "studio/line", "metrics.jsonl", line.read_lines, JSON | LINES | worst.METRICS
+        "studio/line", "metrics.jsonl", live.read_lines, JSON | LINES | worst.METRICS
     ),
     "first line in the studio": Loader(
-        "studio/line", "metrics.jsonl", line.first_line, JSON | LINES
+        "studio/line", "metrics.jsonl", live.first_line, JSON | LINES
     ),
     "answers of a comparison": Loader(
         "training/compare", ANSWERS, lambda path: _known(path.parent, "x"), JSON

@@ -20,7 +20,7 @@ from regard.run import archive
 from regard.run.checkpoint import MANIFEST, Checkpoints
 from regard.run.load import read_task
 from regard.run.settings import RunSettings
-from regard.traces import file as trace_file
+from regard.traces import trace_file
 from regard.traces.trace import Trace
 from tests.faults.wounds import survive, wounded_bytes, wounded_json, wounded_toml, wounded_tree
 from tests.tasks.kit import task_of

@@ -212,7 +212,7 @@ def bombs(pack: Callable[[bytes], bytes]) -> dict[str, Make]:
 
 
 def zstd(text: bytes) -> bytes:
-    from regard.data.compressed import _zstd
+    from regard.data.lines import _zstd
 
     return bytes(_zstd("").compress(text))
 

@@ -16,7 +16,14 @@ TYPES = ROOT / "web" / "src" / "schema.ts"
 HEAD = """// The types of what the studio's API gives: made from src/regard/studio/schema.py, never by hand.
 // python -m tests.house.schema --write
 """
-ROOTS = (schema.About, schema.TraceAbout, schema.Neurons, schema.TreeAbout, schema.Lesson)
+ROOTS = (
+    schema.About,
+    schema.Axis,
+    schema.TraceAbout,
+    schema.Neurons,
+    schema.TreeAbout,
+    schema.Lesson,
+)
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 
 

@@ -13,21 +13,21 @@ from rich.console import Console
 from starlette.testclient import TestClient
 
 import regard
-from regard.attention.site import INPUTS, TARGET
+from regard.attention.attention import INPUTS, TARGET
 from regard.data import toys
 from regard.data.example import Example
 from regard.evaluate import exact_match
 from regard.models import Sizes, SourceSize
 from regard.question import Image, Question
 from regard.show.heatmap import site_map
-from regard.show.svg import drawing
+from regard.show.svg_png import drawing
 from regard.studio.app import create_app
 from regard.studio.settings import StudioSettings
 from regard.studio.state import Studio
 from regard.tasks.axis import Grid, Tokens
-from regard.tasks.choose import register
 from regard.tasks.objective import Entropy
 from regard.tasks.task import Forced, Task
+from regard.tasks.verbs import register
 
 CELLS, COLOURS, END = ("top", "bottom"), ("", "", "</s>", "red", "green", "blue"), 2
 

@@ -50,7 +50,10 @@ def test_a_preset_takes_one_step_that_moves_every_weight(name):
     examples = list(islice(toy(settings.data.toy).examples("train"), 24))
     task = TASKS[settings.task].learn(lambda: iter(examples), settings.text)
     rows = task.rows(examples)
-    longest = [max(len(row[side]) for row in rows) for side in ("source", "target")]
+    longest = [
+        max(len(row[side]) for row in rows for side in names)
+        for names in (task.sources, ["target"])
+    ]
     batch = task.collate(rows, *longest)
     torch.manual_seed(settings.seed)
     model = build(settings.model, task.sizes)

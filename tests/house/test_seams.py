@@ -13,12 +13,13 @@ CLASSES = {name.title() for name in LEARNS_FROM}
 OWNERS = ("tasks", "presets")  # the rooms that own tasks
 # The same words for other things, by file.
 HOMONYMS = {
+    "data/formats/captioned.py": {"caption"},  # the name of a column
     "config.py": {"tag"},  # pydantic's word for what tells the members of a union apart
     # What a model that was brought does, in the words that a trace has for it.
     "interop/bring.py": {"translate", "classify", "language"},
     "interop/marian.py": {"translate", "Translate"},  # which a Marian folder is brought in as
-    "settings/model.py": {"tag", "classify", "point"},  # kinds of readers
-    "studio/traces.py": {"language"},  # in which a question is written
+    "settings/architecture.py": {"tag", "classify", "point"},  # kinds of readers
+    "studio/trace_store.py": {"language"},  # in which a question is written
     "traces/overview.py": {"language"},
 }
 FILES = [

@@ -114,3 +114,16 @@ class TestPage:
         assert PAGE["npm"]() is None
         (tmp_path / "node").write_text("#!/bin/sh\necho v22.1.0\n")
         assert PAGE["npm"]() == [str(tmp_path / "npm")]
+
+
+def test_every_command_of_the_help_is_there():
+    """A command is added by being imported: an import that is lost takes its command with it."""
+    from itertools import chain
+
+    from regard.cli.command import PANELS, name_of
+    from regard.cli.main import app
+
+    made = {one.name or name_of(one.callback) for one in app.registered_commands}
+    assert made | {str(one.name) for one in app.registered_groups} == set(
+        chain.from_iterable(PANELS.values())
+    )

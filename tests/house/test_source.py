@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 
 import pytest
 
@@ -44,3 +45,10 @@ def test_nothing_speaks_of_one_machine():
 def test_files_have_nouns():
     hidden = {"utils.py", "common.py", "misc.py", "base.py", "helpers.py"}
     assert not [path for path in FILES if path.name in hidden]
+
+
+def test_no_two_files_have_one_name():
+    """But `__init__` and `settings`: a name in an error or in a search leads to one place."""
+    names = Counter(path.name for path in FILES)
+    twice = {name for name, count in names.items() if count > 1}
+    assert twice <= {"__init__.py", "settings.py"}

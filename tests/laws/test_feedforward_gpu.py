@@ -31,7 +31,7 @@ def away(found, wanted):
 @pytest.mark.parametrize("dtype", list(CLOSE))
 @pytest.mark.parametrize("shape", [(1, 3), (37, 1031), (1009, 67)])
 def test_what_passes_and_its_sum(shape, dtype):
-    from regard.accelerate.triton.sums_kernels import masked
+    from regard.accelerate.triton.rows_kernels import masked
 
     torch.manual_seed(shape[0])
     gradient, found = (torch.randn(shape, device=DEVICE).to(dtype) for _ in range(2))

@@ -4,9 +4,8 @@ import pytest
 import torch
 
 from regard.accelerate.cuda_graph import RecordedSearch
-from regard.accelerate.cuda_graph.decoder_weights import pack
 from regard.accelerate.cuda_graph.operations import Plain, Stream
-from regard.accelerate.cuda_graph.search_state import Shape, State
+from regard.accelerate.cuda_graph.search_state import Shape, State, pack
 from regard.accelerate.stack import Straight
 from regard.decode import DecodeSettings, beam, search
 from regard.models import (

@@ -27,11 +27,11 @@ from regard.attention import Room
 from regard.accelerate.attend import FORMS, PackedKernel
 from regard.accelerate.stack import FusedResiduals
 from regard.attention.formula import ATTEND
-from regard.layers.stack import STACK
+from regard.layers.block import STACK
 from regard.models import ModelSettings, build, heads_by_site
 from regard.tasks import Translate
 from regard.text import Codec, TextSettings
-from regard.training.compiler import shorten_messages
+from regard.training.step import shorten_messages
 from tests.laws.test_packed import joined
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

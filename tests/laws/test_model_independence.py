@@ -9,6 +9,7 @@ from torch.testing import assert_close
 from regard.attention import Attention, watch
 from regard.models import PointSettings, RnnEncoderSettings, build
 from tests.models.zoo import (
+    COPIED,
     DECODERS,
     ENCODERS,
     MODELS,
@@ -71,6 +72,9 @@ def test_a_batch_is_its_rows(name):
         elif isinstance(MODELS[name].reader, PointSettings):
             assert (real[:, length + 1 :] == -torch.inf).all()
             real = real[:, : length + 1]
+        elif name.startswith("copies-"):  # behind the vocabulary, a number for each source position
+            assert (real[:, COPIED.target + length :] == -torch.inf).all()
+            real = real[:, : COPIED.target + length]
         assert_close(alone, real, atol=1e-5, rtol=1e-5)
 
 

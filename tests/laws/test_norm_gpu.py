@@ -90,7 +90,7 @@ def test_the_norm_behind_a_sum(shape, dtype, dropout):
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 211, 67), (2, 1031, 8), (300, 96)])
 def test_rows_added_up(shape):
-    from regard.accelerate.triton.sums_kernels import add_up
+    from regard.accelerate.triton.rows_kernels import add_up
 
     parts = torch.randn(shape, device=DEVICE)
     assert away(add_up(parts), parts.double().sum(-2)) < 1e-5

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from regard.accelerate.attend import PackedKernel, PackedRows
-from regard.accelerate.loss import ChunkedLoss
+from regard.accelerate.vocabulary_loss import ChunkedLoss
 from regard.attention import (
     NORMALISERS,
     Attention,
@@ -23,11 +23,11 @@ from regard.attention import (
     make_normaliser,
     make_score,
 )
-from regard.attention.tiling import TILE, tiled
+from regard.attention.packed import TILE, tiled
 from regard.data.batches import BatchSettings
 from regard.data.packing import PackedPlan
 from regard.models import ModelSettings, build, heads_by_site
-from regard.models.loss import summed_loss, summed_loss_of
+from regard.models.readers import summed_loss, summed_loss_of
 from regard.seams import using
 from regard.tasks import Translate
 from regard.tasks.batch import joined

@@ -12,8 +12,8 @@ import torch
 from torch.testing import assert_close
 
 from regard.accelerate.attend import PackedKernel
-from regard.accelerate.loss import ChunkedLoss
 from regard.accelerate.triton import segments
+from regard.accelerate.vocabulary_loss import ChunkedLoss
 from regard.attention import (
     Attention,
     Causal,
@@ -25,7 +25,7 @@ from regard.attention import (
     Segments,
     Softmax,
 )
-from regard.models.loss import summed_loss, summed_loss_of
+from regard.models.readers import summed_loss, summed_loss_of
 from regard.seams import using
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -139,7 +139,7 @@ def test_loss_by_chunks(dtype, bias):
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("symbols", [1031, 1024], ids=["some columns empty", "all full"])
 def test_a_row_of_logits_turns_into_its_gradient(block, smoothing, symbols):
-    from regard.accelerate.triton import loss_kernels
+    from regard.accelerate.triton import rows_kernels
 
     torch.manual_seed(1)
     targets = torch.tensor([5, -100, symbols - 1, 0], device=DEVICE)
@@ -149,7 +149,7 @@ def test_a_row_of_logits_turns_into_its_gradient(block, smoothing, symbols):
     wide = logits[:, :symbols].double().requires_grad_()
     expected = summed_loss(wide[[0, 2, 3]], targets[[0, 2, 3]], smoothing)
     (wanted,) = torch.autograd.grad(expected, wide)
-    losses = loss_kernels.turn(logits, targets, symbols, smoothing, -100, block)
+    losses = rows_kernels.turn(logits, targets, symbols, smoothing, -100, block)
     assert losses[1] == 0
     assert_close(float(losses.sum()), float(expected.detach()), rtol=1e-5, atol=0)
     assert_close(logits[:, :symbols].double(), wanted, rtol=1e-4, atol=1e-6)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.accelerate.cuda_graph import RecordedSearch
-from regard.accelerate.cuda_graph.decoder_weights import packs
+from regard.accelerate.cuda_graph.search_state import packs
 from regard.attention import watch
 from regard.decode import DecodeSettings, beam, greedy, search
 from regard.models import (

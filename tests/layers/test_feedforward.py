@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.layers import FeedForward
-from regard.layers.feedforward import activate
+from regard.layers.sublayer import activate
 from regard.models import count_parameters
 
 NORMAL = 0.5 * (1 + math.erf(1 / math.sqrt(2)))  # the share of a normal below one deviation

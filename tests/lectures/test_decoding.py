@@ -9,8 +9,7 @@ import torch
 from regard.decode import DecodeSettings, greedy
 from regard.models import Encoded
 from regard.worked import beam_of_two
-from regard.worked.hypotheses import TableDecoder
-from regard.worked.surprise import OUTPUTS, VOCABULARY
+from regard.worked.six_words import OUTPUTS, VOCABULARY, TableDecoder
 
 
 def test_greedy_takes_the_best_word_each_time():  # L75

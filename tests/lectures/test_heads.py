@@ -8,8 +8,8 @@ import torch
 from regard.attention import Attention, Heads, ScaledDot, Softmax
 from regard.models import count_parameters
 from regard.worked import flying_arrows, parameter_count, score_variance, two_heads
-from regard.worked.concatenation import WORDS
-from regard.worked.given import seeded
+from regard.worked.multi_head import WORDS
+from regard.worked.worked_example import seeded
 
 
 def layer(width, num_heads, **options):

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from regard.models import ModelSettings, Sizes, TransformerReaderSettings, build
 from regard.worked import six_word_loss
-from regard.worked.surprise import OUTPUTS, TARGETS, VOCABULARY
+from regard.worked.six_words import OUTPUTS, TARGETS, VOCABULARY
 
 
 def test_the_vocabulary():  # L70

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from regard.measure import clock, floor
-from regard.measure.clock import Timing, summary, timed
+from regard.measure import instruments
+from regard.measure.instruments import Timing, summary, timed
 
 
 def test_the_median_and_the_quartiles_around_it():
@@ -17,7 +17,7 @@ def test_the_median_and_the_quartiles_around_it():
 def ticking(monkeypatch):
     """Each look at the clock finds it one second later."""
     ticks = itertools.count()
-    monkeypatch.setattr(clock.time, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(instruments.time, "perf_counter", lambda: float(next(ticks)))
 
 
 def test_works_take_turns_and_the_first_rounds_do_not_count(ticking):
@@ -46,7 +46,9 @@ def test_a_fault_leaves_the_collector_as_it_was():
 
 def test_rates_are_work_over_time(monkeypatch):
     monkeypatch.setattr(
-        floor, "timed", lambda works, *_, **__: {name: Timing(2.0, 0.5, 3.0, 9) for name in works}
+        instruments,
+        "timed",
+        lambda works, *_, **__: {name: Timing(2.0, 0.5, 3.0, 9) for name in works},
     )
-    assert floor.matrix_rate("cpu", side=10) == 2 * 10**3 / 0.5
-    assert floor.copy_rate("cpu", size=400) == 2 * 400 / 0.5
+    assert instruments.matrix_rate("cpu", side=10) == 2 * 10**3 / 0.5
+    assert instruments.copy_rate("cpu", size=400) == 2 * 400 / 0.5

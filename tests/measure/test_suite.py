@@ -5,11 +5,10 @@ import json
 import pytest
 import torch
 
-from regard.measure import attention, decoding, floor, looking, suite, training
-from regard.measure.clock import Timing
-from regard.measure.peer import TorchTransformer
-from regard.measure.scene import Scene
-from regard.measure.table import Ratio, Share, Table
+from regard.measure import attention_speed, instruments, model_speed, suite
+from regard.measure.figures import Ratio, Share, Table
+from regard.measure.instruments import Timing
+from regard.measure.scene import Scene, TorchTransformer
 
 CPU = torch.device("cpu")
 
@@ -19,10 +18,13 @@ def took(**seconds: float) -> dict[str, Timing]:
 
 
 def test_ways_of_attention_are_compared_with_torch_and_the_floor():
-    found = {attention.TORCH: Timing(2.0, 2.0, 2.0, 3), "scaled dot": Timing(1.0, 1.0, 1.0, 3)}
+    found = {
+        attention_speed.TORCH: Timing(2.0, 2.0, 2.0, 3),
+        "scaled dot": Timing(1.0, 1.0, 1.0, 3),
+    }
     found["linear"] = Timing(4.0, 4.0, 4.0, 3)
-    work = 4 * attention.HEADS * attention.WIDTH * 100**2
-    torch_row, ours, linear = attention.way_rows(100, found, rate=float(work))
+    work = 4 * attention_speed.HEADS * attention_speed.WIDTH * 100**2
+    torch_row, ours, linear = attention_speed.way_rows(100, found, rate=float(work))
     assert (torch_row["x torch"], ours["x torch"], linear["x torch"]) == (1.0, 2.0, 0.5)
     assert (torch_row["of the floor"], ours["of the floor"]) == (Share(0.5), Share(1.0))
     assert linear["of the floor"] is None, "it does other products"
@@ -30,7 +32,7 @@ def test_ways_of_attention_are_compared_with_torch_and_the_floor():
 
 def test_a_training_row():
     own, peer = Timing(2.0, 2.0, 2.0, 3), Timing(3.0, 3.0, 3.0, 3)
-    row = training.training_row("ours", own, peer, real=500.0, work=80.0, rate=100.0)
+    row = model_speed.training_row("ours", own, peer, real=500.0, work=80.0, rate=100.0)
     assert row["tokens/s"] == 250
     assert row["x nn.Transformer"] == Ratio(1.5)
     assert row["of the floor"] == Share(0.4)
@@ -38,17 +40,17 @@ def test_a_training_row():
 
 def test_operations_are_six_a_weight_and_token():
     model = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.LayerNorm(5))
-    assert training.operations(model, 7.0) == 6 * 15 * 7
+    assert model_speed.operations(model, 7.0) == 6 * 15 * 7
 
 
 def test_decoding_rows():
-    ours, other = decoding.decoding_rows(2, 4, 10, took(regard=5.0, other=20.0))
+    ours, other = model_speed.decoding_rows(2, 4, 10, took(regard=5.0, other=20.0))
     assert (ours["a step"], ours["symbols/s"], ours["x"]) == (0.5, 4, None)
     assert (other["a step"], other["symbols/s"], other["x"]) == (2.0, 1, 4.0)
 
 
 def test_a_row_of_looking():
-    row = looking.looking_row(32, took(unwatched=2.0, watched=3.0))
+    row = attention_speed.looking_row(32, took(unwatched=2.0, watched=3.0))
     assert row == {"length": 32, "unwatched": 2.0, "watched": 1.5}
 
 
@@ -69,18 +71,18 @@ def small(monkeypatch):
             work()
         return {name: Timing(1.0, 1.0, 1.0, 1) for name in works}
 
-    for module in (attention, training, decoding, looking, floor):
+    for module in (attention_speed, model_speed, model_speed, attention_speed, instruments):
         monkeypatch.setattr(module, "timed", once)
 
 
 @pytest.mark.slow
 def test_hugging_face_is_a_peer_where_it_is_installed(small):
-    (table,) = decoding.decoding(Scene(CPU, quick=True))
-    assert decoding.HUGGING_FACE in {row["program"] for row in table.rows}
+    (table,) = model_speed.decoding(Scene(CPU, quick=True))
+    assert model_speed.HUGGING_FACE in {row["program"] for row in table.rows}
 
 
 def test_all_of_it_once(small, monkeypatch):
-    monkeypatch.setattr(decoding.importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr(model_speed.importlib.util, "find_spec", lambda _name: None)
     told, working = [], []
     report = suite.measure_all(
         "cpu", quick=True, tell=told.append, working=lambda *now: working.append(now)

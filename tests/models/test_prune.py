@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from regard.attention import Heads
-from regard.attention.site import Site
+from regard.attention.attention import Site
 from regard.config import parse, to_toml
 from regard.errors import UsageError
 from regard.models import ModelSettings, Sizes, build, count_parameters, heads_by_site, prune_heads
+from regard.models.compress import narrowed
 from regard.models.encoder import Padded
-from regard.models.quantize import narrowed
 from regard.run import load, weights
 from tests.models.zoo import MODELS, example_of, fresh, rnn, sizes_of, transformer_reader
 

@@ -14,7 +14,7 @@ from typing import get_args
 import torch
 from torch import Tensor
 
-from regard.attention import NORMALISERS, SCORES
+from regard.attention import NORMALISERS, NOTICING, SCORES
 from regard.layers import CellName
 from regard.models import (
     ClassifySettings,
@@ -31,7 +31,7 @@ from regard.models import (
     TransformerSettings,
     build,
 )
-from regard.settings.names import Pooling, PositionName, Reach
+from regard.settings.architecture import Pooling, PositionName, Reach
 
 CELLS = get_args(CellName)
 POSITIONS = get_args(PositionName)
@@ -40,6 +40,7 @@ POOLINGS = get_args(Pooling)
 
 SOURCE, TARGET = 7, 5
 WORDS = Sizes(source=11, target=13, labels=5)
+COPIED = Sizes(source=13, target=13, shared=True, unknown=3)
 POINTS = Sizes(features=2, target=13, labels=5)
 
 BLOCKS = {
@@ -127,6 +128,7 @@ DECODERS: dict[str, ModelSettings] = {
         for score, (looks, fed) in [
             *product(SCORES, (("after", False), ("before", False))),
             *product(("additive", "dot"), (("after", True),)),
+            *product(NOTICING, (("after", True), ("before", False))),
         ]
     },
     **{
@@ -169,6 +171,13 @@ DECODERS: dict[str, ModelSettings] = {
         )
         for score in SCORES
     },
+    "copies-rnn-coverage": ModelSettings(
+        encoder=rnn(), reader=rnn_reader(score="coverage", copies=True, input_feeding=True)
+    ),
+    "copies-rnn-before": ModelSettings(
+        encoder=transformer(), reader=rnn_reader(looks="before", copies=True)
+    ),
+    "copies-transformer": ModelSettings(encoder=rnn(), reader=transformer_reader(copies=True)),
     **{
         f"lm-{name}": ModelSettings(reader=transformer_reader(**choice))
         for name, choice in BLOCK_CHOICES.items()
@@ -209,7 +218,9 @@ class Example:
 
 
 def sizes_of(name: str) -> Sizes:
-    """Pointers look at points, all others at words."""
+    """Pointers look at points, all others at words; what is copied has one number on both sides."""
+    if name.startswith("copies-"):
+        return COPIED
     return POINTS if isinstance(MODELS[name].reader, PointSettings) else WORDS
 
 

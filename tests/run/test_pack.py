@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import regard
 from regard.errors import ModelFileError, RegardError, UsageError
 from regard.models import build
-from regard.models.quantize import SCALE, narrowed, to_rows, widened
+from regard.models.compress import SCALE, narrowed, to_rows, widened
 from regard.run import header, weights
 from regard.run.folder import Run
 from regard.run.pack import pack

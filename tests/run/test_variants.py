@@ -3,8 +3,7 @@
 import pytest
 
 from regard.errors import UsageError
-from regard.run.resolve import resolve
-from regard.run.variants import Axis, variants
+from regard.run.resolve import Axis, resolve, variants
 
 SCORES = "model.reader.score=dot,additive"
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.show.colour import BLOCKS
-from regard.show.curve import curve, thinned
+from regard.show.dashboard import curve, thinned
 
 unhurried = settings(deadline=None)
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from regard.run.folder import Run
-from regard.show.facts import facts_of, machine
+from regard.show.moment import facts_of, machine
 
 FACTS = {
     "parameters": 1_234_567,

@@ -2,8 +2,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from regard.show.frame import MOST_STAIRS, NARROW, NUMBERED, SQUARE, TALLEST, Frame
-from regard.show.label import END_ISOLATE, ISOLATE, letters, one_line
+from regard.show.label import (
+    END_ISOLATE,
+    ISOLATE,
+    MOST_STAIRS,
+    NARROW,
+    NUMBERED,
+    SQUARE,
+    TALLEST,
+    Frame,
+    letters,
+    one_line,
+)
 
 unhurried = settings(deadline=None)
 LABELS = st.text(st.characters(codec="utf-8"), max_size=9)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from regard.show import figure, svg
+from regard.show import figure, svg_png
 from regard.show.heatmap import heat_map, site_map
 from regard.show.label import one_line
 from regard.show.notebook import head_view, model_view, neuron_view
@@ -40,11 +40,16 @@ def test_there_are_more_than_two_hundred():
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part[0][:20])
 def test_drawings(part):
     seen = hostile(part)
-    for drawing in (svg.drawing(seen), svg.lines(seen.sites[0].weights, part, part, part[0])):
+    for drawing in (
+        svg_png.drawing(seen),
+        svg_png.lines(seen.sites[0].weights, part, part, part[0]),
+    ):
         parsed(drawing)
         assert not CONTROLS.search(drawing)
     labels = {
-        element.text for element in ElementTree.fromstring(svg.drawing(seen)).iter() if element.text
+        element.text
+        for element in ElementTree.fromstring(svg_png.drawing(seen)).iter()
+        if element.text
     }
     short = [one_line(name) for name in part if len(one_line(name)) <= figure.LONGEST]
     assert len(labels & set(short)) >= len(set(short)) - 2  # `piece_names` may take a mark off

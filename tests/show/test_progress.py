@@ -8,7 +8,7 @@ from dataclasses import replace
 from rich.console import Console
 
 from regard.evaluate import Metric
-from regard.show.progress import JsonProgress, TrainingProgress
+from regard.show.training_progress import JsonProgress, TrainingProgress
 from regard.training import train
 from regard.training.events import Evaluated, Outcome, Stepped
 

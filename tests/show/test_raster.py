@@ -8,29 +8,29 @@ import numpy as np
 import pytest
 
 from regard.errors import UsageError
-from regard.show import raster
+from regard.show import svg_png
 from regard.show.colour import cividis
 from regard.show.figure import Figure, Stroke, Words, heat_map, lines
+from tests.data.test_png import chunks
 from tests.show.payloads import EVERY
-from tests.show.test_png import chunks
 
 
 def dots(figure):
     """The picture, read back by the rules of the format."""
-    found = dict(chunks(raster.painted(figure)[0]))
+    found = dict(chunks(svg_png.painted(figure)[0]))
     width, height = struct.unpack(">II", found[b"IHDR"][:8])
-    assert (width, height) == (figure.width * raster.SCALE, figure.height * raster.SCALE)
+    assert (width, height) == (figure.width * svg_png.SCALE, figure.height * svg_png.SCALE)
     rows = np.frombuffer(zlib.decompress(found[b"IDAT"]), np.uint8).reshape(height, -1)
     return rows[:, 1:].reshape(height, width, 3)
 
 
 def at(picture, x, y):
-    return tuple(picture[round(y * raster.SCALE), round(x * raster.SCALE)].tolist())
+    return tuple(picture[round(y * svg_png.SCALE), round(x * svg_png.SCALE)].tolist())
 
 
 def ink(picture, left, top, right, bottom):
     """How many dots of a rectangle are not white."""
-    left, top, right, bottom = (round(edge * raster.SCALE) for edge in (left, top, right, bottom))
+    left, top, right, bottom = (round(edge * svg_png.SCALE) for edge in (left, top, right, bottom))
     return int((picture[top:bottom, left:right] < 250).any(-1).sum())
 
 
@@ -66,7 +66,7 @@ def test_a_right_to_left_label_runs_from_the_right():
     back = dots(Figure(200, 60, "", (Words(50, 40, "באאא"),)))
     assert not np.array_equal(there, back)
     columns = [np.flatnonzero((one < 250).any((0, 2))) for one in (there, back)]
-    assert abs(len(columns[0]) - len(columns[1])) <= 2 * raster.SCALE
+    assert abs(len(columns[0]) - len(columns[1])) <= 2 * svg_png.SCALE
 
 
 def test_a_line_is_as_strong_as_its_weight():
@@ -98,19 +98,19 @@ def test_very_many_cells_are_painted_too():
 
 
 def test_a_letter_that_no_font_has_is_told():
-    painted, missing = raster.painted(Figure(90, 30, "", (Words(5, 20, "a\U0010fffdb"),)))
+    painted, missing = svg_png.painted(Figure(90, 30, "", (Words(5, 20, "a\U0010fffdb"),)))
     assert painted
     assert missing == ("\U0010fffd",)
 
 
 def test_what_would_be_too_large_is_refused():
     with pytest.raises(UsageError, match="40,000 x 40,000 dots is too large"):
-        raster.painted(Figure(20_000, 20_000, "", ()))
+        svg_png.painted(Figure(20_000, 20_000, "", ()))
 
 
 def test_without_pillow_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(UsageError) as fault:
-        raster.painted(Figure(10, 10, "", ()))
+        svg_png.painted(Figure(10, 10, "", ()))
     assert fault.value.what == "letters in a PNG need Pillow, which is not installed"
     assert fault.value.remedy == "pip install 'regard[png]', or draw it with --svg"

@@ -11,7 +11,7 @@ from regard.data.example import Labelled, Line, Pair, Pointed, Tagged
 from regard.evaluate import Comparison, Metric
 from regard.show import report
 from regard.tasks import Prediction
-from regard.training.table import Row, Table
+from regard.training.compare_runs import Row, Table
 
 unhurried = settings(deadline=None)
 BLEU = Metric("BLEU", 41.023, "nrefs:1|case:lc", (40.12, 41.9))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from regard.errors import UsageError
-from regard.show import figure, svg
+from regard.show import figure, svg_png
 from regard.show.colour import cividis
 from tests.show.payloads import EVERY, HOSTILE
 from tests.traces.kit import MODELS, traced
@@ -35,8 +35,8 @@ def uniform(rows, columns):
 @pytest.mark.parametrize("text", EVERY)
 def test_other_peoples_text_stays_text(text):
     for drawing in (
-        svg.heat_map(uniform(1, 2), [text], [text, text], text),
-        svg.lines(uniform(1, 2)[None], [text], [text, text], text),
+        svg_png.heat_map(uniform(1, 2), [text], [text, text], text),
+        svg_png.lines(uniform(1, 2)[None], [text], [text, text], text),
     ):
         root = parsed(drawing)
         assert "<script" not in drawing.lower()
@@ -50,12 +50,12 @@ def test_other_peoples_text_stays_text(text):
 
 
 def test_all_at_once():
-    parsed(svg.heat_map(uniform(len(EVERY), len(EVERY)), EVERY, EVERY))
+    parsed(svg_png.heat_map(uniform(len(EVERY), len(EVERY)), EVERY, EVERY))
 
 
 def test_each_weight_has_its_square():
     weights = np.array([[0.0, 0.25, 0.75], [1.0, 0.0, 0.0]], np.float32)
-    root = parsed(svg.heat_map(weights, ["a", "b"], ["x", "y", "z"], "five"))
+    root = parsed(svg_png.heat_map(weights, ["a", "b"], ["x", "y", "z"], "five"))
     told = {rect.find(f"{SPACE}title").text: rect.get("fill") for rect in root if len(rect)}
     assert told["a → y: 0.250"] == "#{:02x}{:02x}{:02x}".format(*cividis(0.25))
     assert told["b → x: 1.000"] == "#{:02x}{:02x}{:02x}".format(*cividis(1.0))
@@ -64,7 +64,7 @@ def test_each_weight_has_its_square():
 
 
 def test_small_weights_use_the_whole_scale():
-    root = parsed(svg.heat_map(np.full((1, 2), 0.02), ["a"], ["x", "y"]))
+    root = parsed(svg_png.heat_map(np.full((1, 2), 0.02), ["a"], ["x", "y"]))
     fills = [rect.get("fill") for rect in root if len(rect)]
     assert fills == ["#{:02x}{:02x}{:02x}".format(*cividis(1.0))] * 2
     assert "0.02" in texts(root)
@@ -73,7 +73,7 @@ def test_small_weights_use_the_whole_scale():
 def test_very_many_cells_are_one_picture():
     """P4: two thousand tokens."""
     names = [str(n) for n in range(2000)]
-    drawing = svg.heat_map(np.eye(2000, dtype=np.float32), names, names)
+    drawing = svg_png.heat_map(np.eye(2000, dtype=np.float32), names, names)
     root = parsed(drawing)
     assert len(drawing) < 400_000
     (image,) = root.iter(f"{SPACE}image")
@@ -83,14 +83,14 @@ def test_very_many_cells_are_one_picture():
 
 
 def test_nothing_is_drawn_too():
-    parsed(svg.heat_map(np.zeros((0, 0)), [], []))
-    parsed(svg.heat_map(np.zeros((1, 0)), ["a"], []))
-    parsed(svg.lines(np.zeros((2, 0, 3)), [], ["a", "b", "c"]))
+    parsed(svg_png.heat_map(np.zeros((0, 0)), [], []))
+    parsed(svg_png.heat_map(np.zeros((1, 0)), ["a"], []))
+    parsed(svg_png.lines(np.zeros((2, 0, 3)), [], ["a", "b", "c"]))
 
 
 def test_a_line_for_each_weight_that_can_be_seen():
     weights = np.array([[[0.9, 0.1, 0.0]], [[0.01, 0.0, 0.99]]], np.float32)
-    root = parsed(svg.lines(weights, ["q"], ["a", "b", "c"]))
+    root = parsed(svg_png.lines(weights, ["q"], ["a", "b", "c"]))
     found = [(line.get("stroke"), line.get("stroke-opacity")) for line in root.iter(f"{SPACE}line")]
     assert found == [
         (figure.HEADS[0], "0.900"),
@@ -104,7 +104,7 @@ def test_every_kind_of_trace(kind):
     seen = traced(kind)
     for site in seen.sites:
         for words in (False, True):
-            root = parsed(svg.drawing(seen, site.path, site.heads - 1, words=words))
+            root = parsed(svg_png.drawing(seen, site.path, site.heads - 1, words=words))
             rows, columns, weights = figure.shown(seen, site, words)
             assert len([rect for rect in root if len(rect)]) == weights[0].size
             assert weights.shape[1:] == (len(rows), len(columns))
@@ -138,12 +138,12 @@ def test_a_long_title_is_broken_and_never_wider_than_the_picture():
 
 def test_a_pooled_look_stands_upright():
     seen = traced("classify")
-    root = parsed(svg.drawing(seen))
+    root = parsed(svg_png.drawing(seen))
     assert any("source down, answer across" in text for text in texts(root))
 
 
 def test_what_does_not_fit_is_said():
     with pytest.raises(UsageError, match="no head 2"):
-        svg.drawing(traced("transformer"), None, 2)
+        svg_png.drawing(traced("transformer"), None, 2)
     with pytest.raises(UsageError, match="does not fit 1 rows and 3 columns"):
-        svg.heat_map(uniform(1, 2), ["a"], ["x", "y", "z"])
+        svg_png.heat_map(uniform(1, 2), ["a"], ["x", "y", "z"])

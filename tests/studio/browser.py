@@ -14,7 +14,7 @@ import pytest
 
 import regard
 from regard import box
-from regard.studio.page import FOLDER, read_page
+from regard.studio.state import FOLDER, read_page
 from regard.training import Listener
 from tests.box import standin
 from tests.studio.kit import inside, server

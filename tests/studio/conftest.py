@@ -7,9 +7,8 @@ import torch
 from starlette.testclient import TestClient
 
 from regard.studio.app import create_app
-from regard.studio.page import File
 from regard.studio.settings import Limits, StudioSettings
-from regard.studio.state import Studio
+from regard.studio.state import File, Studio
 from tests.run import kinds
 from tests.studio.browser import address, boxed, chromium, page, studio_server, theme, trained
 

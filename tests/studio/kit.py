@@ -9,7 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
-from regard.studio.page import FOLDER
+from regard.studio.state import FOLDER
 
 
 class Server:
@@ -56,9 +56,7 @@ def server(*runs: Path, folder: Path, more: tuple[str, ...] = (), python: str = 
 @contextlib.contextmanager
 def inside(studio, port=0):
     """The same server in a thread of this process, on a free port; for tests that shorten its limits."""
-    from regard.studio.port import bind
-    from regard.studio.protocol import PatientProtocol
-    from regard.studio.server import StudioServer
+    from regard.studio.server import PatientProtocol, StudioServer, bind
 
     listening = bind("127.0.0.1", port)
     running = StudioServer(studio)

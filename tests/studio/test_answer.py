@@ -7,9 +7,9 @@ import httpx2 as httpx
 import pytest
 
 from regard.answer.predictor import Predictor
-from regard.studio.queue import AbandonedError, go_on
 from regard.studio.refusal import Refusal
 from regard.studio.routes_answer import _Work
+from regard.studio.work_queue import AbandonedError, go_on
 from tests.studio.kit import inside
 
 TEXT = "a b c. A b d!\n\nc d e? 17"

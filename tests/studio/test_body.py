@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.studio.body import check_json
-from regard.studio.refusal import Refusal
+from regard.studio.refusal import Refusal, check_json
 from regard.studio.settings import Limits
 
 
@@ -196,7 +195,7 @@ def test_the_largest_bodies_are_read_in_bounded_time(tmp_path):
         "import resource, sys\n"
         f"resource.setrlimit(resource.RLIMIT_CPU, ({CPU_SECONDS}, {CPU_SECONDS}))\n"
         "from pathlib import Path\n"
-        "from regard.studio.body import check_json\n"
+        "from regard.studio.refusal import check_json\n"
         "from regard.studio.refusal import Refusal\n"
         "from regard.studio.settings import Limits\n"
         "for path in sys.argv[1:]:\n"

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from regard.studio.queue import AbandonedError, go_on
 from regard.studio.routes_answer import _Work
+from regard.studio.work_queue import AbandonedError, go_on
 from tests.run import kinds
 from tests.studio.browser import needed, open_at, settled, watched
 from tests.studio.kit import inside
@@ -125,6 +125,6 @@ def test_the_demo_is_named_from_its_first_second(fresh, make, runs, monkeypatch)
 
 
 def built():
-    from regard.studio.page import read_page
+    from regard.studio.state import read_page
 
     return read_page()

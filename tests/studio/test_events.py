@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from regard.studio.demo import Demo
-from regard.studio.events import KEPT, WAITING, Broadcast
+from regard.studio.live import KEPT, WAITING, Broadcast, Demo
 from regard.studio.refusal import Refusal
 
 
@@ -134,8 +133,8 @@ def test_a_demo_that_does_not_leave_is_ended_and_waited_for(tmp_path, monkeypatc
     deaf = tmp_path / "deaf"
     deaf.write_text("#!/bin/sh\ntrap '' TERM\necho '{}'\nexec sleep 60\n")
     deaf.chmod(0o755)
-    monkeypatch.setattr("regard.studio.demo.sys.executable", str(deaf))
-    monkeypatch.setattr("regard.studio.demo.PATIENCE", 0.5)
+    monkeypatch.setattr("regard.studio.live.sys.executable", str(deaf))
+    monkeypatch.setattr("regard.studio.live.PATIENCE", 0.5)
 
     async def inside():
         demo = Demo("demo", tmp_path / "demo", Broadcast(2))

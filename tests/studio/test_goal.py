@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from regard import box
 from regard.studio.app import create_app
-from regard.studio.goal import goal_of
+from regard.studio.checks import goal_of
 from tests.box import standin
 from tests.studio.conftest import BASE
 

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from regard.studio.export import _as_text
-from regard.studio.kinds import KINDS
+from regard.studio.trace_export import _as_text
+from regard.studio.trace_store import KINDS
 from tests.show.hostile import PARTS, hostile
 from tests.show.payloads import CORPUS, FORMULAS
 from tests.studio.conftest import BASE

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from regard.studio.lesson import check_inputs
 from regard.studio.refusal import Refusal
+from regard.studio.routes_lesson import check_inputs
 from regard.worked import EXAMPLES
 
 

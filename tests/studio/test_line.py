@@ -1,6 +1,6 @@
 """A file that grows is followed by whole lines, and what is no object is passed over."""
 
-from regard.studio.line import Tail, parsed, read_lines
+from regard.studio.live import Tail, parsed, read_lines
 
 
 def test_a_file_is_followed_by_whole_lines(tmp_path):

@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 
-from regard.studio.meter import Meter
+from regard.studio.work_queue import Meter
 
 
 def test_answers_by_route_and_time():

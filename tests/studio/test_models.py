@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from regard import box
 from regard.studio.app import create_app
-from regard.studio.models import Shelf, is_live
+from regard.studio.shelf import Shelf, is_live
 from tests.run import kinds
 from tests.studio.conftest import BASE
 

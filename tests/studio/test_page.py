@@ -5,7 +5,7 @@ from starlette.testclient import TestClient
 
 from regard.errors import UsageError
 from regard.studio.app import create_app
-from regard.studio.page import read_page
+from regard.studio.state import read_page
 from tests.studio.conftest import BASE
 
 

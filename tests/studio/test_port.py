@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from regard.errors import PortError
-from regard.studio.port import bind, holder
+from regard.studio.server import bind, holder
 
 
 @pytest.fixture

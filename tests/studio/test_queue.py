@@ -8,9 +8,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from regard.studio.app import create_app
-from regard.studio.queue import AbandonedError, WorkQueue, go_on
 from regard.studio.refusal import Refusal
 from regard.studio.settings import Limits
+from regard.studio.work_queue import AbandonedError, WorkQueue, go_on
 from regard.traces.trace import replayed
 from tests.studio.conftest import BASE
 
@@ -183,15 +183,15 @@ def test_every_search_and_every_replay_ends_when_nobody_waits(kind, make, runs, 
         if len(asked) > 1:
             raise AbandonedError
 
-    monkeypatch.setattr("regard.studio.models.go_on", limited)
+    monkeypatch.setattr("regard.studio.shelf.go_on", limited)
     settings = predictor.run.settings.decode
     with pytest.raises(AbandonedError):
         predictor.engine.find(text, settings)
     assert len(asked) == 2
-    monkeypatch.setattr("regard.studio.models.go_on", lambda: None)
+    monkeypatch.setattr("regard.studio.shelf.go_on", lambda: None)
     found = predictor.engine.find(text, settings)
     asked.clear()
-    monkeypatch.setattr("regard.studio.models.go_on", limited)
+    monkeypatch.setattr("regard.studio.shelf.go_on", limited)
     with pytest.raises(AbandonedError):
         replayed(predictor.run.task, predictor.model, text, found, "")
     assert len(asked) == 2

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from regard.answer.look import trace
 from regard.answer.predictor import Predictor
+from regard.answer.tracing import trace
 from regard.attention import watch
 from regard.studio import schema
 from regard.tasks import Prediction
@@ -319,7 +319,7 @@ def test_exports(form, kind, client, asked, own, tmp_path):
 
 
 def test_a_cell_is_never_a_formula(client, asked):
-    from regard.studio.export import _as_text
+    from regard.studio.trace_export import _as_text
 
     assert _as_text('=HYPERLINK("http://evil.example")').startswith("'=")
     assert [_as_text(cell)[0] for cell in ("+1", "-1", "@a", "\tb")] == ["'"] * 4

@@ -10,7 +10,7 @@ import time
 import httpx2 as httpx
 import pytest
 
-from regard.studio.queue import go_on
+from regard.studio.work_queue import go_on
 from tests.studio import load
 from tests.studio.kit import inside, server
 

@@ -218,14 +218,14 @@ def test_what_is_taken_away(chromium, trapped, view, tmp_path):
 @pytest.mark.parametrize("part", range(len(PARTS)))
 def test_what_the_server_writes(chromium, trapped, part, tmp_path):
     """The standalone page in each of its views, a notebook's frame, and the drawing."""
-    from regard.show import svg
+    from regard.show import svg_png
 
     trace = hostile(PARTS[part])
     files = {
         f"{view}.html": page(trace, view=view) for view in ("map", "lines", "model", "neurons")
     }
     files["notebook.html"] = f"<!doctype html><meta charset=utf-8><body>{frame(trace)}"
-    files["map.svg"] = svg.drawing(trace)
+    files["map.svg"] = svg_png.drawing(trace)
     with watched(chromium) as one:
         for name, content in files.items():
             (tmp_path / name).write_text(content, "utf-8")

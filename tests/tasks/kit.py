@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import torch
 
-from regard.data.example import Example, Labelled, Line, Pair, Pointed, Tagged
+from regard.data import png
+from regard.data.example import Captioned, Example, Labelled, Line, Pair, Parsed, Pointed, Tagged
 from regard.models import (
     ClassifySettings,
+    FrontEncoderSettings,
     Model,
     ModelSettings,
     PointSettings,
@@ -22,6 +25,7 @@ from regard.models import (
     TransformerSettings,
     build,
 )
+from regard.settings.architecture import ConvolutionFrontSettings
 from regard.tasks import TASKS, Batch, Task
 from regard.text import TextSettings
 
@@ -33,6 +37,11 @@ EXAMPLES: dict[str, list[Example]] = {
         Pair("a dog", "un chien"),
         Pair("the dog sees the red cat there", "le chien y voit le chat rouge"),
         Pair("cat", "chat"),
+    ],
+    "summarise": [
+        Pair("the red cat of Otto sat there", "cat of Otto sat"),
+        Pair("a dog", "dog"),
+        Pair("the dog sees Otto and the red cat there", "dog sees cat"),
     ],
     "tag": [
         Tagged(("they", "light", "the", "light"), ("PRON", "VERB", "DET", "NOUN")),
@@ -59,7 +68,27 @@ EXAMPLES: dict[str, list[Example]] = {
         Line("tom had a drum ."),
         Line("where is it ?"),
     ],
+    "parse": [
+        Parsed(("a", "cat", "sat"), "(S (NP (DT a) (NN cat)) (VP (VBD sat)))"),
+        Parsed(
+            ("Mia", "saw", "a", "cat"), "(S (NP (NNP Mia)) (VP (VBD saw) (NP (DT a) (NN cat))))"
+        ),
+        Parsed(("Mia", "sat"), "(S (NP (NNP Mia)) (VP (VBD sat)))"),
+    ],
 }
+
+
+def noise(columns: int) -> str:
+    """A picture of 16 rows, as a data URL."""
+    drawn = np.random.default_rng(columns).integers(0, 256, (16, columns, 1), np.uint8)
+    return png.url(drawn)
+
+
+EXAMPLES["caption"] = [
+    Captioned(noise(40), ("a red cat",)),
+    Captioned(noise(52), ("a dog sees a cat",)),
+    Captioned(noise(120), ("night",)),
+]
 
 RNN = RnnEncoderSettings(width=8)
 BLOCKS = TransformerSettings(width=8, layers=2, heads=2, feedforward=12)
@@ -86,6 +115,18 @@ MODELS: dict[str, tuple[str, ModelSettings]] = {
     "point": ("point", ModelSettings(encoder=BLOCKS, reader=PointSettings(width=8))),
     "point-rnn": ("point", ModelSettings(encoder=RNN, reader=PointSettings(width=8))),
     "fill": ("fill", ModelSettings(encoder=BLOCKS, reader=TagSettings())),
+    "parse": ("parse", ModelSettings(encoder=RNN, reader=RnnReaderSettings(width=8))),
+    "caption": (
+        "caption",
+        ModelSettings(
+            encoder=FrontEncoderSettings(width=8, front=ConvolutionFrontSettings(channels=(4, 8))),
+            reader=RnnReaderSettings(width=8, looks="before"),
+        ),
+    ),
+    "summarise": (
+        "summarise",
+        ModelSettings(encoder=RNN, reader=RnnReaderSettings(width=8, copies=True)),
+    ),
     "language": (
         "language",
         ModelSettings(reader=TransformerReaderSettings(width=8, layers=2, heads=2, feedforward=12)),

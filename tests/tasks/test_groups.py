@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data.batches import key_bucket
-from regard.tasks.groups import ALONE, ROWS, groups
+from regard.tasks.batch import ALONE, ROWS, groups
 
 lengths = st.lists(st.integers(1, 700), max_size=200)
 budgets = st.integers(1, 20_000)

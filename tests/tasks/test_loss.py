@@ -7,8 +7,7 @@ from torch.testing import assert_close
 
 from regard.data.example import Pair
 from regard.models import ModelSettings, build
-from regard.models.loss import disagreement
-from regard.models.readers import Reader
+from regard.models.readers import Reader, disagreement
 from regard.tasks import Translate
 from regard.text import Codec, TextSettings
 from tests.tasks.kit import batch_of, model_of, task_of

@@ -10,7 +10,7 @@ from regard.attention import watch
 from regard.errors import UsageError
 from regard.models import ModelSettings, build
 from regard.run.settings import RunSettings
-from regard.settings.objective import ObjectiveSettings
+from regard.settings.decode import ObjectiveSettings
 from regard.tasks import Translate
 from regard.tasks.objective import Coverage, Disagreement, Entropy, Objective, Pass, Term
 from regard.text import Codec, TextSettings

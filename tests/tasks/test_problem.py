@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import UsageError
+from regard.question import listed, single, written
 from regard.tasks.point import LARGEST, items_of
-from regard.tasks.problem import listed, single, written
 
 NUMBER = st.floats(-LARGEST, LARGEST)
 POINT = st.tuples(NUMBER, NUMBER)

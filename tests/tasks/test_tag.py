@@ -7,7 +7,7 @@ from regard.data.example import Tagged
 from regard.decode import DecodeSettings
 from regard.tasks import IGNORE, TASKS
 from regard.text import TextSettings
-from regard.text.treebank import words_of
+from regard.text.words import words_of
 from tests.tasks.kit import EXAMPLES, model_of, task_of
 
 SETTINGS = DecodeSettings(beam=1)

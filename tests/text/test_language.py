@@ -3,7 +3,7 @@
 import pytest
 
 from regard.errors import UsageError
-from regard.text.language import chosen, code_of, doubt, guess, stranger, target_of
+from regard.text.languages import chosen, code_of, doubt, guess, stranger, target_of
 
 TEXTS = {
     "en": [

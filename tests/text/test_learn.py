@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from regard.config import parse
 from regard.errors import DataError, UsageError
 from regard.text import UNKNOWN, Codec, TextSettings
-from regard.text import count as counting
-from regard.text.unigram import unigram
+from regard.text import learn as counting
+from regard.text.learn import unigram
 from tests.text.samples import KINDS, learned
 
 ALONE = """

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text.treebank import words_in, words_of
+from regard.text.words import words_in, words_of
 
 # What people write, and the same with its words set apart.
 SENTENCES = {

@@ -23,7 +23,7 @@ from regard.models import (
 from regard.tasks import Prediction, Translate
 from regard.tasks.search import Found
 from regard.text import END, Codec, TextSettings
-from regard.traces.survey import Sentence
+from regard.traces.head_survey import Sentence
 from regard.traces.trace import Trace, replayed
 
 WORDS = tuple(f"w{number:02d}" for number in range(20))
@@ -164,7 +164,7 @@ def _write_previous(plan: Plan, heads: Heads) -> None:
 
 def sentences(count: int, seed: int = 0) -> list[Sentence]:
     """Random words, each its own translation; a word depends on its partner, wherever that stands."""
-    from regard.traces.heads import Arc
+    from regard.traces.head_roles import Arc
 
     generator = np.random.default_rng(seed)
     odds = 1 / (1 + np.arange(len(WORDS)))

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from regard.answer.look import trace, traces
+from regard.answer.tracing import trace, traces
 from regard.box.card import Look
 from regard.errors import UsageError
 from regard.tasks import Prediction
 from regard.tasks.axis import Tokens, joined
-from regard.traces.alignment import anchors, rank
+from regard.traces.overview import anchors, rank
 from regard.traces.site import TracedSite
 from regard.traces.trace import Trace
 from tests.box import standin

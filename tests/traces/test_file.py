@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from regard.errors import DiskError, ModelFileError, UsageError
-from regard.traces import file
+from regard.traces import trace_file
 from regard.traces.trace import Trace, look_inside
 from tests.house.tree import ROOT
 from tests.tasks.kit import task_of
@@ -90,7 +90,7 @@ def changed(value, path, new):
     ("path", "new", "match"),
     [
         (["format"], "other", "no trace"),
-        (["version"], 3, "format version 3, and versions 1 and 2"),
+        (["version"], 4, "format version 4, and versions 1 to 3"),
         (["version"], None, "format version None"),
         (["more"], 1, "not known here"),
         (["task"], 7, "wrong at task"),
@@ -114,7 +114,24 @@ def changed(value, path, new):
 )
 def test_a_header_that_is_not_ours(path, new, match, tmp_path):
     document, arrays = parts()
-    refused(file.packed(changed(document, path, new), arrays), tmp_path, match)
+    refused(trace_file.packed(changed(document, path, new), arrays), tmp_path, match)
+
+
+def without_ribbons(old):
+    del old["ribbons"]
+    for site in old["sites"]:
+        del site["features"]
+
+
+def test_version_2_is_still_read(tmp_path):
+    """It had no ribbons, and no score that notices more than query and key."""
+    document, arrays = parts()
+    old = json.loads(json.dumps(document))
+    old["version"] = 2
+    without_ribbons(old)
+    path = tmp_path / "old.npz"
+    path.write_bytes(trace_file.packed(old, arrays))
+    assert Trace.load(path).describe() == document
 
 
 def test_version_1_is_still_read(tmp_path):
@@ -125,8 +142,9 @@ def test_version_1_is_still_read(tmp_path):
     del old["answer"]["words"]
     for axis in old["axes"].values():
         del axis["kind"]
+    without_ribbons(old)
     path = tmp_path / "old.npz"
-    path.write_bytes(file.packed(old, arrays))
+    path.write_bytes(trace_file.packed(old, arrays))
     assert Trace.load(path).describe() == document
 
 
@@ -143,13 +161,13 @@ def test_version_1_is_still_read(tmp_path):
 def test_an_array_that_is_not_ours(make, match, tmp_path):
     document, arrays = parts()
     arrays["0.weights"] = make(arrays["0.weights"])
-    refused(file.packed(document, arrays), tmp_path, match)
+    refused(trace_file.packed(document, arrays), tmp_path, match)
 
 
 def rezipped(change):
     """The file of a trace, its entries changed."""
     document, arrays = parts()
-    with zipfile.ZipFile(io.BytesIO(file.packed(document, arrays))) as archive:
+    with zipfile.ZipFile(io.BytesIO(trace_file.packed(document, arrays))) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -181,7 +199,7 @@ def test_entries_that_are_not_ours(change, tmp_path):
 
 def test_two_entries_of_one_name(tmp_path):
     document, arrays = parts()
-    buffer = io.BytesIO(file.packed(document, arrays))
+    buffer = io.BytesIO(trace_file.packed(document, arrays))
     with zipfile.ZipFile(buffer, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("0.key.npy", b"other")
     refused(buffer.getvalue(), tmp_path, "one name")
@@ -231,11 +249,11 @@ def test_what_is_no_file(tmp_path):
 
 
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(file, "MOST_HEADER", 1000)
+    monkeypatch.setattr(trace_file, "MOST_HEADER", 1000)
     refused(traced("rnn").to_bytes(), tmp_path, "the header of this trace has")
     document, arrays = parts()
     large = changed(document, ["sites", 0, "value_width"], 10**12)
-    refused(file.packed(large, arrays), tmp_path)
+    refused(trace_file.packed(large, arrays), tmp_path)
 
 
 def test_half_a_character_is_not_saved(tmp_path):
@@ -281,7 +299,7 @@ def test_the_header_of_an_array_is_not_evaluated(head, tmp_path):
 def test_a_trace_of_one_word_again_and_again_is_read_after_it_was_saved(tmp_path):
     """It would shrink to less than a thousandth, as only traps do: so it is not compressed."""
     document, arrays = parts()
-    content = file.packed(changed(document, ["question"], "na " * 200_000), arrays)
+    content = trace_file.packed(changed(document, ["question"], "na " * 200_000), arrays)
     assert load(content, tmp_path).question == "na " * 200_000
 
 

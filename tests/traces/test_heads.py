@@ -7,12 +7,12 @@ from math import log
 import numpy as np
 import pytest
 
-from regard.evaluate.alignment import Links
+from regard.evaluate.error_rate import Links
 from regard.tasks import Prediction
 from regard.tasks.axis import Tokens
-from regard.traces.heads import Arc, Facts, Tally, is_special, named, random_weights
+from regard.traces.head_roles import Arc, Facts, Tally, is_special, named, random_weights
+from regard.traces.head_survey import Sentence, facts_of, matched, probes, read, survey
 from regard.traces.site import TracedSite
-from regard.traces.survey import Sentence, facts_of, matched, probes, read, survey
 from regard.traces.trace import Trace
 from tests.traces import planted
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from regard.errors import UsageError
-from regard.evaluate.alignment import Links
+from regard.evaluate.error_rate import Links
 from regard.tasks.axis import Tokens
 from regard.traces.links import (
     Choice,

@@ -6,7 +6,7 @@ import torch
 
 from regard.attention import Heads, Learned, Rotary
 from regard.layers import Embedding, Residual
-from regard.traces.heads import Tally
+from regard.traces.head_roles import Tally
 from regard.traces.position_content import _component, by_parts, by_shuffling, with_shares
 from tests.traces import planted
 

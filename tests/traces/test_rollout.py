@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.errors import UsageError
-from regard.traces.rollout import rollout
+from regard.traces.site import rollout
 from tests.traces.kit import traced
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.answer.look import trace
+from regard.answer.tracing import trace
 from regard.attention import watch
 from regard.decode import DecodeSettings
 from regard.errors import UsageError

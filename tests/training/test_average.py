@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from regard.training.average import MovingAverage, mean_of
+from regard.training.optimise import MovingAverage, mean_of
 
 
 def one(value: float) -> nn.Module:

@@ -8,12 +8,11 @@ import pytest
 
 from regard.data.example import Pair
 from regard.errors import DivergedError, UsageError
-from regard.run.variants import Variant
+from regard.run.resolve import Variant
 from regard.signals import Stopped
 from regard.training import Outcome
-from regard.training import compare as compare_module
-from regard.training.compare import Exam, _seconds, compare
-from regard.training.table import Row, Table, best_of
+from regard.training import compare_runs as compare_module
+from regard.training.compare_runs import Exam, Row, Table, _seconds, best_of, compare
 from tests.training.kit import changed, tiny, write_corpus
 
 

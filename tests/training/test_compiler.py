@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.training.compiler import shorten_messages
+from regard.training.step import shorten_messages
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
 

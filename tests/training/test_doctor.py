@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.training import doctor
-from regard.training.doctor import Diagnosis, diagnose
-from regard.training.finding import Finding
+from regard.training import health
+from regard.training.health import Diagnosis, diagnose
 from regard.training.machine import Gpu, Machine, this_machine
+from regard.training.trials import Finding
 
 RIGHT, WRONG, NOTE = (Finding("one", state, "told", "do") for state in ("right", "wrong", "note"))
 
@@ -51,7 +51,7 @@ def test_only_what_is_wrong_makes_ill(machine, findings, well):
 
 
 def test_everything_is_told_as_it_is_found(monkeypatch, tmp_path):
-    monkeypatch.setattr(doctor, "trials", lambda _device: iter([RIGHT, NOTE]))
+    monkeypatch.setattr(health, "trials", lambda _device: iter([RIGHT, NOTE]))
     told = []
     diagnosis = diagnose(tmp_path, "cpu", told.append)
     assert told == [diagnosis.machine, *diagnosis.findings]

@@ -2,13 +2,13 @@
 
 from contextlib import suppress
 
-from regard.training import meter
+from regard.training import guard
 
 
 def test_a_pause_is_no_part_of_the_speed(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(meter.time, "monotonic", lambda: now[0])
-    clock = meter.Meter()
+    monkeypatch.setattr(guard.time, "monotonic", lambda: now[0])
+    clock = guard.Meter()
     clock.add(loss=6.0, count=3, norm=1.0, rate=0.1)
     now[0] += 2
     with suppress(KeyError), clock.paused():

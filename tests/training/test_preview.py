@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from regard.data.toys import toy
 from regard.run.folder import Run
-from regard.training.feed import plan_for
-from regard.training.preview import preview
+from regard.run.resolve import resolve
+from regard.training.feed import plan_for, preview
 from tests.training.kit import KINDS, tiny
 
 
@@ -45,3 +46,12 @@ def test_what_is_done_is_told(tmp_path):
     told = set()
     preview(tiny(tmp_path, "rnn"), lambda what, _done: told.add(what))
     assert told == {"learning the vocabulary", "measuring lengths"}
+
+
+def test_of_several_sources_each_has_its_lengths():
+    """The plan looked for a source of no name, and failed."""
+    settings = resolve(toy="witnesses")
+    plan = preview(settings)
+    names = toy("witnesses").probe.question.sources
+    assert [*plan.lengths] == [*names, "target"]
+    assert plan.examples > 0

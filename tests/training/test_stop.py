@@ -12,7 +12,7 @@ from regard.config import to_toml
 from regard.errors import ResumeError, UsageError
 from regard.run import files
 from regard.run.folder import Run
-from regard.show.progress import JsonProgress
+from regard.show.training_progress import JsonProgress
 from regard.training import judge
 from tests.training.kit import (
     Ears,

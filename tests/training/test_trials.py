@@ -9,7 +9,7 @@ from regard.accelerate.attend import Fused
 from regard.attention.formula import AttendForm
 from regard.seams import using
 from regard.tasks import Translate
-from regard.tasks.groups import ALONE
+from regard.tasks.batch import ALONE
 from regard.training import trials
 from regard.training.trials import KINDS, Subject
 

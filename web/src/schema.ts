@@ -76,6 +76,15 @@ export interface About {
   readonly demo: DemoAbout;
 }
 
+/** One side of a map: a name for every place, and the words, or other wholes, they belong to. */
+export interface Axis {
+  /** as the model reads them; `▁` is a space */
+  readonly pieces: readonly string[];
+  /** for each piece the number of its word */
+  readonly word_ids: readonly number[];
+  readonly words: readonly string[];
+}
+
 /** Another whole answer that the search ended with. */
 export interface RunnerUp {
   readonly text: string;
@@ -113,13 +122,54 @@ export interface Step {
   readonly alternatives: readonly Alternative[];
 }
 
-/** The tokens along one side of a map, and the words they belong to. */
-export interface Axis {
+/** The tokens of a text. */
+export interface TokensAxis {
   /** as the model reads them; `▁` is a space */
   readonly pieces: readonly string[];
   /** for each piece the number of its word */
   readonly word_ids: readonly number[];
   readonly words: readonly string[];
+  readonly kind: "tokens";
+}
+
+/** The cells of a picture, column after column. */
+export interface GridAxis {
+  /** as the model reads them; `▁` is a space */
+  readonly pieces: readonly string[];
+  /** for each piece the number of its word */
+  readonly word_ids: readonly number[];
+  readonly words: readonly string[];
+  readonly kind: "grid";
+  readonly rows: number;
+  readonly columns: number;
+  /** the picture as a data URL; empty if not known */
+  readonly picture: string;
+}
+
+/** Moments of a sound. */
+export interface TimesAxis {
+  /** as the model reads them; `▁` is a space */
+  readonly pieces: readonly string[];
+  /** for each piece the number of its word */
+  readonly word_ids: readonly number[];
+  readonly words: readonly string[];
+  readonly kind: "times";
+  /** of each moment, from the beginning */
+  readonly seconds: readonly number[];
+  /** the loudness of the sound, to draw it */
+  readonly waveform: readonly number[];
+}
+
+/** Items to choose from. */
+export interface ItemsAxis {
+  /** as the model reads them; `▁` is a space */
+  readonly pieces: readonly string[];
+  /** for each piece the number of its word */
+  readonly word_ids: readonly number[];
+  readonly words: readonly string[];
+  readonly kind: "items";
+  /** the numbers of each; may be empty */
+  readonly points: readonly (readonly number[])[];
 }
 
 /** One attention of the model; its matrices are asked for one head at a time. */
@@ -152,8 +202,19 @@ export interface Site {
   readonly value_width: number;
   /** whether the distance adds to a score */
   readonly has_bias: boolean;
+  /** numbers that a query notices about a key beside it; nearly always 0 */
+  readonly features: number;
   /** of each head: the mean, over queries, of its largest weight */
   readonly sharpness: readonly number[];
+}
+
+/** One number for each place of an axis. */
+export interface Ribbon {
+  /** p_gen, coverage, gate: as the literature calls it */
+  readonly name: string;
+  /** the axis whose places have these values */
+  readonly axis: string;
+  readonly values: readonly number[];
 }
 
 /** An answer and the list of what can be looked at. */
@@ -166,12 +227,14 @@ export interface TraceAbout {
   readonly answer: Answer;
   readonly steps: readonly Step[];
   /** source, target, said and others, by name */
-  readonly axes: Readonly<Record<string, Axis>>;
+  readonly axes: Readonly<Record<string, TokensAxis | GridAxis | TimesAxis | ItemsAxis>>;
   readonly sites: readonly Site[];
   /** of the question, guessed; empty if of no matter */
   readonly language: string;
   /** the language of the answer; empty if there is one alone */
   readonly to: string;
+  /** numbers along an axis, such as gates */
+  readonly ribbons: readonly Ribbon[];
   /** the path of the site that best shows the answer's origin */
   readonly look: string;
   /** the heads of it to take the mean of; none: of all */

@@ -7,6 +7,7 @@ import {
   headTitle,
   languageNote,
   placeTitle,
+  siteTitle,
   prompted,
   targetOf,
 } from "../src/state/studio.svelte";
@@ -89,4 +90,15 @@ it("tells the text that was typed from what was forced after it", () => {
   const trace = (prefix: string[]) => ({ steps, asked: { prefix } }) as unknown as Trace;
   expect(prompted(trace([]))).toBe(3);
   expect(prompted(trace(["a"]))).toBe(2);
+});
+
+it("names an attention that is in no stack, that copies, and that reads one of several sources", () => {
+  const named = (path: string, kind: string, keys = "source", layer = 0): string =>
+    siteTitle({ path, kind, layer, keys });
+  expect(named("reader.attention", "cross")).toBe("Decoder attention");
+  expect(named("reader.copying", "cross", "source", 4)).toBe("Copying attention");
+  expect(named("reader.blocks.1.cross", "cross", "en", 1)).toBe("Cross-attention (en), layer 2");
+  expect(named("reader.blocks.1.choice", "choice", "sources", 1)).toBe(
+    "Choice between sources, layer 2",
+  );
 });

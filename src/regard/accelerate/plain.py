@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from regard.attention import Causal, Dot, Heads, ScaledDot, Softmax
 from regard.layers import DecoderBlock, EncoderBlock, LayerNorm, Residual
-from regard.layers.stack import is_sharded
+from regard.layers.block import is_sharded
 from regard.models import TransformerDecoder, TransformerEncoder
-from regard.settings.names import Activation
+from regard.settings.architecture import Activation
 
 Written = tuple[tuple[int, int, torch.Size], ...]
 

@@ -7,9 +7,10 @@ them, is copied; so any text can be answered, of any length, and nothing of it i
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import final
 
@@ -17,7 +18,7 @@ from regard.errors import UsageError
 from regard.tasks import Prediction
 from regard.text import Codec
 from regard.text.keep import Hidden, foreign, hide, keeps, languages, tag
-from regard.text.language import NAMES, target_of
+from regard.text.languages import NAMES, doubt, target_of
 from regard.text.sentences import Span, fitted, sentences, weave
 
 Ask = Callable[[list[str], list[int]], list[Prediction]]  # texts and their numbers -> answers
@@ -172,3 +173,39 @@ def woven(text: str, parts: Sequence[Part], answers: Sequence[Prediction | None]
         tuple(choice(rank) for rank in range(max(map(len, ranked), default=0))),
         tuple(asked),
     )
+
+
+# Why a translation may be none: the text is in a strange language, or came back as it was.
+
+_WORDS = 3  # of a text that comes back as it was; fewer may well be a name
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@final
+@dataclass
+class Doubts:
+    """Collects why answers may be no translations; `noun` is what one text is called."""
+
+    to: str | None
+    known: Sequence[str]
+    noun: str = "text"
+    _found: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, number: int, text: str, answer: str) -> None:
+        """Look at a text, counted from 1, and its answer."""
+        if not self.known:
+            return
+        why = doubt(text, self.to, self.known)
+        if why is None and answer == text and len(_WORD.findall(text)) >= _WORDS:
+            why = "this came back as it was"
+        if why is not None:
+            self._found.setdefault(why, []).append(number)
+
+    def told(self) -> list[str]:
+        """One sentence for each reason, with the place of the first: `line 3 and 2 more: this ..`."""
+        return [f"{self.noun} {_places(numbers)}: {why}" for why, numbers in self._found.items()]
+
+
+def _places(numbers: Sequence[int]) -> str:
+    first, more = f"{numbers[0]:,}", len(numbers) - 1
+    return f"{first} and {more:,} more" if more else first

@@ -10,24 +10,22 @@ from typing import TYPE_CHECKING, Any, final
 import torch
 
 from regard.answer.capacity import Room, fitting
-from regard.answer.doubts import Doubts
-from regard.answer.engine import Engine, Note, Precision
-from regard.answer.forms import Choice, Forms
-from regard.answer.passage import Part, Passages
+from regard.answer.engine import Choice, Engine, Forms, Note, Precision
+from regard.answer.passage import Doubts, Part, Passages
 from regard.box.card import Card
 from regard.box.card import read as read_card
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
 from regard.models import Model, count_parameters
+from regard.question import Asked, listed
 from regard.run.device import choose_device
 from regard.run.find import folder_of
 from regard.run.folder import Run
 from regard.settings.decode import changed
 from regard.tasks import Prediction, Task
-from regard.tasks.problem import Asked, listed
 from regard.tasks.task import Progress
 from regard.tasks.verbs import Texts, Verbs
-from regard.text.language import chosen
+from regard.text.languages import chosen
 
 if TYPE_CHECKING:
     from regard.traces.trace import Trace
@@ -218,7 +216,7 @@ class Predictor(Verbs):
 
         Of a model that knows several languages, `to` says into which.
         """
-        from regard.answer.look import trace
+        from regard.answer.tracing import trace
 
         return trace(self, text, beam=beam, truncate=truncate, to=to)
 

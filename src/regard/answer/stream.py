@@ -1,21 +1,177 @@
-"""Lines in, lines out: as many, in the same order, in bounded memory."""
+"""Lines in, lines out: as many, in the same order, in bounded memory; a share of them, a file to resume."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import final
+from pathlib import Path
+from typing import Any, final
 
-from regard.answer.doubts import Doubts
 from regard.answer.engine import Note
-from regard.answer.lines import PLAIN, Manner
+from regard.answer.passage import Doubts
 from regard.answer.predictor import EMPTY, Predictor
+from regard.data.lines import Stream as ByteStream
 from regard.data.lines import TextLine
 from regard.decode import DecodeSettings
-from regard.errors import DataError
+from regard.errors import DataError, UsageError
+from regard.run.system import disk_errors
 from regard.tasks import Prediction
 from regard.tasks.task import Progress
+from regard.text.languages import chosen, target_of
+
+_SHARD = re.compile(r"(\d{1,9})/(\d{1,9})")
+_BREAKS = str.maketrans("\r\n", "  ")  # an answer is one line, whatever the model says
+
+
+@final
+@dataclass(frozen=True)
+class Shard:
+    """Line `number` of every `count`: with 2/3, lines 2, 5, 8, .. so that three machines share the work."""
+
+    number: int = 1
+    count: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """`2/3`."""
+        match = _SHARD.fullmatch(text)
+        shard = cls(int(match[1]), int(match[2])) if match else cls(0, 0)
+        if not 1 <= shard.number <= shard.count:
+            raise UsageError(
+                f"'{text}' is no share of the lines",
+                where="--shard",
+                remedy="for three machines: --shard 1/3, --shard 2/3 and --shard 3/3",
+            )
+        return shard
+
+    def of(self, lines: Iterable[TextLine]) -> Iterator[TextLine]:
+        """The lines of this share, with the numbers they have among all."""
+        return islice(lines, self.number - 1, None, self.count)
+
+    def size(self, total: int) -> int:
+        """How many of `total` lines are in this share."""
+        return len(range(self.number - 1, total, self.count))
+
+
+@final
+@dataclass(frozen=True)
+class Form:
+    """How an answer is written: its text, a score before it, several alternatives, or a JSON object."""
+
+    n_best: int = 1
+    scores: bool = False
+    as_json: bool = False
+
+    @property
+    def lines_each(self) -> int:
+        """How many lines each answer takes."""
+        return 1 if self.as_json else self.n_best
+
+    def write(self, line: TextLine, answer: Prediction) -> str:
+        """All lines of one answer; an alternative that does not exist is a blank line."""
+        ranked = (answer.alternatives or ((answer.text, answer.score),))[: self.n_best]
+        if self.as_json:
+            entry = _entry(line, answer, self.n_best)
+            return json.dumps(entry, ensure_ascii=False, allow_nan=False) + "\n"
+        if answer.words:
+            ranked = ((answer.beside, answer.score),)
+        written = [self._one(text.translate(_BREAKS), score) for text, score in ranked]
+        written += [""] * (self.n_best - len(written))
+        return "".join(f"{one}\n" for one in written)
+
+    def _one(self, text: str, score: float) -> str:
+        return f"{score:.4f}\t{text}" if self.scores else text
+
+
+@final
+@dataclass(frozen=True)
+class Manner:
+    """How a translator reads: into which language, and whether sentence by sentence."""
+
+    to: str | None = None
+    spoken: str | None = None
+    split: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        known: Sequence[str],
+        to: str | None = None,
+        spoken: str | None = None,
+        split: bool | None = None,
+    ) -> Manner:
+        """What was asked for, where the model knows these languages; else what is usual for it."""
+        spoken = None if spoken is None else chosen(spoken, known, "from")
+        to = None if to is None else chosen(to, known)
+        if to is None and spoken is not None:
+            to = "en" if spoken != "en" else target_of("", None, known)
+        return cls(to, spoken, bool(known) if split is None else split)
+
+
+PLAIN = Manner()
+
+
+@contextmanager
+def output_file(path: Path, lines_each: int, resume: bool) -> Iterator[tuple[ByteStream, int]]:
+    """A new file to write answers to, or an old one to go on with; and how many answers it holds whole."""
+    with disk_errors("write", path):
+        if not resume and path.exists():
+            raise UsageError(
+                f"{path.name} is there already",
+                where=str(path),
+                remedy="go on with it: --resume; or remove it first",
+            )
+        with path.open("r+b" if path.exists() else "x+b") as file:
+            done = _whole(file, lines_each)
+            yield file, done
+
+
+def write_out(file: ByteStream, text: str, *, durable: bool) -> None:
+    """Hand lines on at once; into a file, so that they are still there after a power failure."""
+    file.write(text.encode())
+    file.flush()
+    if durable:
+        os.fsync(file.fileno())
+
+
+def skip(lines: Iterator[TextLine], done: int, where: str) -> Iterator[TextLine]:
+    """The lines after those that were answered before."""
+    skipped = sum(1 for _ in islice(lines, done))
+    if skipped < done:
+        raise DataError(
+            f"{done:,} answers are there already, and the input has {skipped:,} lines",
+            where=where,
+            remedy="is this the same input, and the same --shard?",
+        )
+    return lines
+
+
+def _whole(file: ByteStream, lines_each: int) -> int:
+    """Count whole answers and cut off what a kill left of the next one."""
+    position = end = lines = done = 0
+    for raw in file:
+        if not raw.endswith(b"\n"):
+            break
+        position, lines = position + len(raw), lines + 1
+        if lines % lines_each == 0:
+            end, done = position, done + 1
+    file.truncate(end)
+    file.seek(end)
+    return done
+
+
+def _entry(line: TextLine, answer: Prediction, n_best: int) -> dict[str, Any]:
+    entry: dict[str, Any] = {"line": line.number, "input": line.text, **answer.as_dict()}
+    entry["alternatives"] = entry["alternatives"][:n_best]
+    return entry
+
+
+# Lines in, lines out: as many, in the same order, in bounded memory.
 
 
 @final

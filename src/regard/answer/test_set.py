@@ -12,14 +12,14 @@ from typing import final
 import torch
 
 from regard.data.example import Example
-from regard.data.readers import splits, understand
+from regard.data.source import splits, understand
 from regard.errors import DataError
 from regard.evaluate import Comparison, Metric, judge_texts
 from regard.models import Model
 from regard.run.corpus import Corpus
 from regard.run.settings import RunSettings
 from regard.tasks import Task
-from regard.tasks.groups import groups
+from regard.tasks.batch import groups
 from regard.tasks.names import example_of
 from regard.tasks.task import device_of
 
@@ -44,9 +44,12 @@ class Exam:
             name = f"test examples of {corpus.toy.name}"
             return cls._first(name, corpus.toy.examples("test"), most)
         if settings.data.test:
-            return cls.read([Path(path) for path in settings.data.test], settings.task, most)
+            paths = [Path(path) for path in settings.data.test]
+            return cls.read(paths, settings, most)
         source = splits(
-            [Path(path) for path in settings.data.train], example_of(settings.task)
+            [Path(path) for path in settings.data.train],
+            example_of(settings.task),
+            columns=settings.data.columns,
         ).test
         if source is None:
             return cls._first("held-out examples", corpus.examples("valid"), most)
@@ -54,9 +57,10 @@ class Exam:
         return cls._first(f"test examples of {names}", source.examples(), most)
 
     @classmethod
-    def read(cls, paths: Sequence[Path], task: str, most: int | None = None) -> Exam:
+    def read(cls, paths: Sequence[Path], settings: RunSettings, most: int | None = None) -> Exam:
         """Test files; an empty line of them is a question, too."""
-        source = understand(paths, example_of(task), keep_empty=True)
+        hint, columns = example_of(settings.task), settings.data.columns
+        source = understand(paths, hint, keep_empty=True, columns=columns)
         names = ", ".join(path.name for path in source.paths)
         return cls._first(f"test examples of {names}", source.examples(), most)
 

@@ -6,6 +6,7 @@ context_i = sum_j normalise(score(q_i, k_j))_j v_j over the keys that a mask all
 from regard.attention.attention import Aligned, Attention
 from regard.attention.choose import (
     NORMALISERS,
+    NOTICING,
     SCORES,
     make_normaliser,
     make_score,
@@ -30,6 +31,7 @@ from regard.attention.position import Added, Alibi, Bias, Learned, Rotary, Sinus
 from regard.attention.score import (
     Additive,
     Cosine,
+    Covered,
     Dot,
     FeatureMap,
     General,
@@ -37,11 +39,12 @@ from regard.attention.score import (
     ScaledDot,
     Score,
 )
-from regard.attention.watch import Seen, watch
-from regard.settings.names import NormaliserName, ScoreName
+from regard.attention.watch import Gauge, Seen, watch
+from regard.settings.architecture import NormaliserName, ScoreName
 
 __all__ = [
     "NORMALISERS",
+    "NOTICING",
     "SCORES",
     "Added",
     "Additive",
@@ -52,9 +55,11 @@ __all__ = [
     "Both",
     "Causal",
     "Cosine",
+    "Covered",
     "Dot",
     "Entmax15",
     "FeatureMap",
+    "Gauge",
     "General",
     "Given",
     "GlobalWindow",

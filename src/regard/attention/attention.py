@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import final
+from typing import Literal, final
 
 import torch
 import torch.nn.functional as F
@@ -19,8 +19,42 @@ from regard.attention.memory import Memory, without_void
 from regard.attention.normalise import Normaliser
 from regard.attention.position import Bias
 from regard.attention.score import Score
-from regard.attention.site import Site
 from regard.errors import UsageError
+
+# What an attention is, declared where the model is built: nobody has to guess it from a module's path.
+
+Role = Literal["self", "cross", "pool", "pointer", "choice"]
+
+INPUTS = "inputs"  # what a decoder reads: the begin symbol, then what it has said
+TARGET = "target"  # what each step says
+LABEL = "label"  # the one answer about a whole source
+PLACES = "places"  # what a pointer chooses from: the stop sign, then the items of the source
+SOURCES = "sources"  # the sources themselves, where an attention weighs them
+
+
+@final
+@dataclass(frozen=True)
+class Site:
+    """The part an attention plays, and the axes that its queries and keys lie on.
+
+    self    a sequence reads itself                cross    a decoder reads a source
+    pool    one query reads a whole source         pointer  the weights themselves are the answer
+    choice  each query weighs whole sources
+
+    An axis is the name of a source, or one of the constants of this file. Keys of several sources that share
+    one softmax lie on all their axes, one behind the other.
+    """
+
+    role: Role
+    queries: str
+    keys: str | tuple[str, ...]
+    layer: int = 0
+
+    @property
+    def key_axes(self) -> tuple[str, ...]:
+        """The axes of the keys, nearly always one."""
+        return (self.keys,) if isinstance(self.keys, str) else self.keys
+
 
 Query = Float[Tensor, "batch heads query query_width"]
 Context = Float[Tensor, "batch heads query value_width"]
@@ -82,7 +116,12 @@ class Attention(nn.Module):
             key = shield.by_rows(lambda rows: self.score.prepare(rows, first), key)
         else:
             key = self.score.prepare(key, first)
-        return Memory(key, value, mask)
+        return Memory(key, value, mask, carried=self._at_first(key))
+
+    def _at_first(self, key: Tensor) -> dict[str, Float[Tensor, "batch heads key"]]:
+        """What the memory carries for this score before the first query: no key has had any attention."""
+        wide = torch.promote_types(key.dtype, torch.float32)  # a sum of many weights
+        return {name: key.new_zeros(key.shape[:3], dtype=wide) for name in self.score.sees}
 
     def align(self, query: Query, memory: Memory) -> Aligned:
         """All that this query and this memory work out, worked out when looked at."""
@@ -95,7 +134,17 @@ class Attention(nn.Module):
         weights = aligned.weights if edited is None else edited
         allowed = aligned.allowed if edited is None else edited != 0
         dropped = F.dropout(weights, self.dropout, self.training)
-        return Read(shield.read(dropped, aligned.memory.value, allowed), weights, aligned)
+        context = shield.read(dropped, aligned.memory.value, allowed)
+        return Read(context, weights, aligned, self._after(memory, weights))
+
+    def _after(self, memory: Memory, weights: Tensor) -> Memory:
+        """The memory as the next query finds it: carrying what these weights add to what its score sees."""
+        more = {}
+        for name in self.score.sees:
+            before = memory.carried[name]
+            given = weights[:, :, -1] if name == "previous" else before + weights.sum(2)
+            more[name] = given.to(before.dtype)
+        return memory.carry(**more) if more else memory
 
     def _seen(self, memory: Memory) -> Memory:
         """The filled part of a memory, its keys as a score sees them that looks at what a memory carries."""
@@ -128,11 +177,15 @@ class Attention(nn.Module):
 @final
 @dataclass(frozen=True, eq=False)
 class Read:
-    """What was read, and the weights it was read with: those of the model, or those a watcher put there."""
+    """What was read, and the weights it was read with: those of the model, or those a watcher put there.
+
+    `memory` is what the next query reads: the same, carrying what this one looked at.
+    """
 
     context: Context
     weights: Float[Tensor, "batch heads query key"]
     aligned: Aligned
+    memory: Memory
 
 
 @final

@@ -18,6 +18,7 @@ from regard.attention.normalise import (
 from regard.attention.score import (
     Additive,
     Cosine,
+    Covered,
     Dot,
     FeatureMap,
     General,
@@ -26,9 +27,10 @@ from regard.attention.score import (
     Score,
 )
 from regard.errors import UsageError, kind_of, nearest
-from regard.settings.names import NormaliserName, ScoreName
+from regard.settings.architecture import NormaliserName, NoticingName, ScoreName
 
 SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
+NOTICING: tuple[NoticingName, ...] = get_args(NoticingName)
 NORMALISERS: tuple[NormaliserName, ...] = get_args(NormaliserName)
 
 
@@ -58,6 +60,8 @@ def make_score(
             return General(query_width, key_width, num_heads)
         case "additive":
             return Additive(query_width, key_width, neurons or query_width, num_heads)
+        case "coverage":
+            return Covered(query_width, key_width, neurons or query_width, num_heads)
         case "cosine":
             return Cosine(sharpness=10.0, learn=True)
         case "location":
@@ -65,7 +69,8 @@ def make_score(
         case "feature-map":
             return FeatureMap()
         case _:
-            raise UsageError(f"no score '{name}'", where="score", remedy=nearest(name, SCORES))
+            known = (*SCORES, *NOTICING)
+            raise UsageError(f"no score '{name}'", where="score", remedy=nearest(name, known))
 
 
 def make_normaliser(name: str) -> Normaliser:
@@ -103,8 +108,9 @@ def as_score(score: object, width: int | None = None, num_heads: int = 1) -> Sco
             where="score",
             remedy=f"give one of {', '.join(SCORES)}, or an object such as regard.ScaledDot()",
         )
-    if width is None and score in ("general", "additive", "location"):
+    if width is None and score in ("general", "additive", "location", *NOTICING):
         made = {"general": "General(8, 8)", "additive": "Additive(8, 8, neurons=8)"}
+        made["coverage"] = "Covered(8, 8, neurons=8)"
         raise UsageError(
             f"the {score} score has weights to learn, and needs the width of queries and keys",
             where="score",

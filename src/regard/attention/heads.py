@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from regard.attention.attention import Attention
 from regard.attention.choose import as_score
+from regard.attention.gate import drawn, new_gates, settled
 from regard.attention.mask import Mask
 from regard.attention.memory import Memory
 from regard.attention.position import Added, Rotary
@@ -30,7 +31,9 @@ class Heads(nn.Module):
     name of a score (with softmax), a score, or an `Attention` with a normaliser of its own.
     `key_width` and `value_width` are d_k and d_v; heads times width need not be the model's width.
     `gate` holds one number a head, which multiplies its context: 1 is open, 0 is closed. It is a buffer,
-    saved and loaded with the weights; weights saved without one have open heads.
+    saved and loaded with the weights; weights saved without one have open heads. With `learned_gates` each is
+    drawn anew in every pass of training, by a parameter that says how open it is (gate.py); `gate` then holds
+    what the model answers with.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class Heads(nn.Module):
         value_width: int | None = None,
         position: Rotary | Added | None = None,
         bias: bool = True,
+        learned_gates: bool = False,
     ) -> None:
         super().__init__()
         require_integers("Heads", width=width, num_heads=num_heads)
@@ -59,6 +63,7 @@ class Heads(nn.Module):
         self.position = _fitting(position, key_width, value_width)
         self.gate: Tensor
         self.register_buffer("gate", torch.ones(num_heads))
+        self.openness = new_gates(num_heads) if learned_gates else None
         for projection in (self.query, self.key, self.value, self.output):
             nn.init.xavier_uniform_(projection.weight)
             if bias:
@@ -132,12 +137,31 @@ class Heads(nn.Module):
         self, context: Float[Tensor, "batch heads length value_width"]
     ) -> Float[Tensor, "batch length heads_x_width"]:
         """Concat(gate_1 head_1 .. gate_h head_h)."""
-        context = context * self.gate.to(context.dtype).view(-1, 1, 1)
+        context = context * self.gates().to(context.dtype).view(-1, 1, 1)
         return context.transpose(1, 2).flatten(2)
 
     def gated_output(self) -> Float[Tensor, "width heads_x_width"]:
         """W^O with the columns of head i times gate_i: the same map, for contexts that are not gated."""
-        return self.output.weight * self.gate.repeat_interleave(self.value_width)
+        return self.output.weight * self.gates().repeat_interleave(self.value_width)
+
+    def gates(self) -> Float[Tensor, " heads"]:
+        """What each head's context is multiplied by now: drawn while gates are learned, else as they are."""
+        if self.openness is None or not self.training:
+            return self.gate
+        return drawn(self.openness)
+
+    def train(self, mode: bool = True) -> Heads:
+        """Gates that were learned are settled when learning ends: a model that answers draws nothing."""
+        super().train(mode)
+        if not mode:
+            self.settle()
+        return self
+
+    @torch.no_grad()
+    def settle(self) -> None:
+        """`gate` holds what the learned gates are without noise."""
+        if self.openness is not None and not self.openness.is_meta:
+            self.gate.copy_(settled(self.openness))
 
     def _context(self, query: Tensor, memory: Memory) -> Tensor:
         query = self._placed(self._split(query, self.key_width), memory.first, turned=True)
@@ -164,6 +188,8 @@ class Heads(nn.Module):
         if self.attention.bias is not None:
             self.attention.bias.keep(heads)
         self.gate = self.gate[chosen]
+        if self.openness is not None:
+            self.openness = nn.Parameter(self.openness.detach()[chosen])
         self.num_heads = len(heads)
 
     def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *given: Any) -> None:

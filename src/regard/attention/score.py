@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import final
+from typing import ClassVar, final
 
 import torch
 import torch.nn.functional as F
@@ -29,7 +29,13 @@ EPSILON = 1e-6  # the least norm a cosine divides by; half precision cannot hold
 
 
 class Score(nn.Module, ABC):
-    """e_ij = score(q_i, k_j) = sum over neurons n of contributions(q_i, k_j)_n."""
+    """e_ij = score(q_i, k_j) = sum over neurons n of contributions(q_i, k_j)_n.
+
+    `sees` names what the score looks at beside query and key, and a memory then carries from one query to the
+    next: `previous`, what the last query gave each key, and `coverage`, what all queries gave it so far.
+    """
+
+    sees: ClassVar[tuple[str, ...]] = ()
 
     def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
         """The work on keys that no query changes, done once a memory; `first` is their position."""
@@ -154,14 +160,14 @@ class Location(DotScore):
         return rows.expand(key.shape[0], key.shape[1], -1, -1).to(key.dtype)
 
 
-@final
-class Additive(Score):
-    """v . tanh(W s + U h) (Bahdanau 2015; Luong's "concat" with W_a = [W U])."""
+class AdditiveScore(Score):
+    """v . tanh(W s + U h + ..): a small network with one hidden layer."""
 
     def __init__(self, query_width: int, key_width: int, neurons: int, num_heads: int = 1) -> None:
         super().__init__()
-        require_integers("Additive", query_width=query_width, key_width=key_width)
-        require_integers("Additive", neurons=neurons, num_heads=num_heads)
+        name = type(self).__name__
+        require_integers(name, query_width=query_width, key_width=key_width)
+        require_integers(name, neurons=neurons, num_heads=num_heads)
         self.query_weight = _weight(num_heads, query_width, neurons)
         self.key_weight = _weight(num_heads, key_width, neurons)
         self.value_weight = nn.Parameter(torch.randn(num_heads, neurons) / math.sqrt(neurons))
@@ -185,6 +191,45 @@ class Additive(Score):
         if len(self.value_weight) == 1:
             return excited @ self.value_weight[0]
         return (excited @ self.value_weight[:, None, :, None]).squeeze(-1)
+
+
+@final
+class Additive(AdditiveScore):
+    """v . tanh(W s + U h) (Bahdanau 2015; Luong's "concat" with W_a = [W U])."""
+
+
+class NoticingScore(AdditiveScore):
+    """v . tanh(W s + U h + F f), where f are features of what the memory carries about the key."""
+
+    feature_weight: Float[Tensor, "h feature neuron"]
+
+    @abstractmethod
+    def features(
+        self, carried: Mapping[str, Float[Tensor, "b h key"]]
+    ) -> Float[Tensor, "b h key feature"]:
+        """What is noticed about each key."""
+
+    def see(self, key: Prepared, carried: Mapping[str, Tensor]) -> Prepared:
+        """U h + F f."""
+        features = self.features(carried).to(key.dtype)
+        return key + _through(features, self.feature_weight.to(key.dtype))
+
+
+@final
+class Covered(NoticingScore):
+    """v . tanh(W s + U h + w c), c what the key has had of all attention so far (Tu 2016, See 2017)."""
+
+    sees = ("coverage",)
+
+    def __init__(self, query_width: int, key_width: int, neurons: int, num_heads: int = 1) -> None:
+        super().__init__(query_width, key_width, neurons, num_heads)
+        self.feature_weight = _weight(num_heads, 1, neurons)
+
+    def features(
+        self, carried: Mapping[str, Float[Tensor, "b h key"]]
+    ) -> Float[Tensor, "b h key 1"]:
+        """c alone."""
+        return carried["coverage"].unsqueeze(-1)
 
 
 @final

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import final
 
 import torch
@@ -25,11 +26,35 @@ class UnknownPathError(UsageError, KeyError):
 
 
 @final
+class Gauge(nn.Module):
+    """A number for each place of an axis that a model works out on its way, shown to those who watch: a gate.
+
+    `name` is what the literature calls it, `axis` the axis its places lie on (`site.py`).
+    """
+
+    def __init__(self, name: str, axis: str) -> None:
+        super().__init__()
+        self.name, self.axis = name, axis
+        self.watcher: Callable[[Tensor], None] | None = None
+
+    def forward(self, values: Float[Tensor, "batch place"]) -> Float[Tensor, "batch place"]:
+        """The same values."""
+        if self.watcher is not None:
+            self.watcher(values)
+        return values
+
+
+@final
 class Seen(Mapping[str, list[Aligned]]):
-    """Module path -> its alignments, in the order they were made."""
+    """Module path -> its alignments, in the order they were made; `gauges` has what each gauge showed."""
 
     def __init__(self) -> None:
         self._calls: dict[str, list[Aligned]] = {}
+        self.gauges: dict[str, tuple[Gauge, list[Tensor]]] = {}
+
+    def shown(self, path: str) -> Float[Tensor, "batch place"]:
+        """All values of a gauge, whether they came at once or step by step."""
+        return torch.cat(self.gauges[path][1], 1)
 
     def __getitem__(self, path: str) -> list[Aligned]:
         if path not in self._calls:
@@ -85,13 +110,22 @@ def watch(model: nn.Module, edit: Edit | None = None) -> Iterator[Seen]:
 
         return see
 
+    gauges = {path: m for path, m in model.named_modules() if isinstance(m, Gauge)}
     try:
         for path, site in sites.items():
             site.watcher = watcher(path)
+        for path, gauge in gauges.items():
+            gauge.watcher = partial(_shown, seen, path, gauge)
         yield seen
     finally:
         for site in sites.values():
             site.watcher = None
+        for gauge in gauges.values():
+            gauge.watcher = None
+
+
+def _shown(seen: Seen, path: str, gauge: Gauge, values: Tensor) -> None:
+    seen.gauges.setdefault(path, (gauge, []))[1].append(values)
 
 
 def require_model(model: object) -> None:

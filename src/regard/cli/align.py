@@ -12,9 +12,9 @@ from regard.cli.command import command
 from regard.cli.options import JsonObject, To
 
 if TYPE_CHECKING:
-    from regard.evaluate.alignment import Links
+    from regard.evaluate.error_rate import Links
+    from regard.traces.head_survey import Look
     from regard.traces.links import Seen, Set
-    from regard.traces.survey import Look
 
 
 @command
@@ -67,8 +67,8 @@ def align(
     - `regard align translator a.en a.fr --to fr --back en`
     """
     output.speak_json(as_json)
-    from regard.answer.look import looker
     from regard.answer.predictor import Predictor
+    from regard.answer.tracing import looker
     from regard.traces import links as word_links
 
     predictor = Predictor.load(model, "cpu", note=output.say)
@@ -115,7 +115,7 @@ def _pairs(
 ) -> tuple[list[tuple[str, str]], list[Links]]:
     from regard.data.lines import read_lines
     from regard.errors import DataError, UsageError
-    from regard.evaluate.alignment import Links, links
+    from regard.evaluate.error_rate import Links, links
 
     if by not in ("agreement", "gold") or (by == "gold" and gold is None):
         raise UsageError(

@@ -26,12 +26,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # What the help lists, in the order in which somebody new needs it.
 PANELS = {
-    "See it": ("demo", "studio", "models"),
+    "See it": ("demo", "lesson", "studio", "models"),
     "Ask": (*COMMANDS.values(), "predict", "align", "look"),
-    "Train": ("data", "train", "config", "compare", "prune"),
+    "Train": ("data", "train", "config", "compare", "prune", "export"),
     "Judge": ("evaluate", "heads", "senses", "doctor", "bench"),
 }
-FILES = "FILE..."  # written behind an option that takes several files
+FILES, NAMES = "FILE...", "NAME..."  # written behind an option that takes several of them
 
 
 @final
@@ -147,7 +147,7 @@ def spelled(made: TyperCommand, words: Sequence[str]) -> list[str]:
             _refuse_value(word, rest[0] if rest else "")
         elif rest:
             found.append(rest.popleft())
-            while option.metavar == FILES and rest and not rest[0].startswith("-"):
+            while option.metavar in (FILES, NAMES) and rest and not rest[0].startswith("-"):
                 found += [word, rest.popleft()]
     return [*found, *rest]
 

@@ -14,8 +14,8 @@ from regard.cli.command import command
 from regard.cli.options import Changes, Config, Corpus, Device, JsonObject
 
 if TYPE_CHECKING:
+    from regard.run.resolve import Variant
     from regard.run.settings import RunSettings
-    from regard.run.variants import Variant
     from regard.training import Listener
 
 
@@ -64,8 +64,7 @@ def compare(
     """
     output.speak_json(as_json)
     from regard.run.corpus import Corpus as Found
-    from regard.run.resolve import resolve
-    from regard.run.variants import variants
+    from regard.run.resolve import resolve, variants
 
     corpus.require_training(config)
 
@@ -83,7 +82,7 @@ def compare(
     found = variants(presets or [], vary or [], settings_of)
     data = found[0].settings.data
     Found.of(data, found[0].settings.task)
-    from regard.training.compare import compare as compare_all
+    from regard.training.compare_runs import compare as compare_all
 
     learned = data.toy or Path(data.train[0]).name.split(".")[0]
     folder = out or Path("runs") / f"compare-{learned}"
@@ -101,7 +100,7 @@ def compare(
 
 def _teller(count: int, shown: ExitStack) -> Callable[[int, Variant], Listener]:
     """Say which of how many is trained, and show how it goes."""
-    from regard.show.progress import TrainingProgress
+    from regard.show.training_progress import TrainingProgress
 
     def tell(number: int, variant: Variant) -> Listener:
         output.say(f"\n{variant.name} ({number + 1} of {count})")

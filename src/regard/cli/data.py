@@ -55,14 +55,20 @@ def data(
 def _look(corpus: Corpus) -> dict[str, Any]:
     """A toy is as it is; files are gone through once."""
     from regard.data.check import examine
-    from regard.data.readers import splits, understand
+    from regard.data.source import splits, understand
     from regard.data.toys import toy as toy_named
     from regard.run.resolve import usual_preset
     from regard.tasks.names import example_of, task_for
 
     if corpus.toy is not None:
         return {"toy": toy_named(corpus.toy)}
-    found = splits(corpus.files or [], example_of(corpus.task), on_bad_utf8=corpus.on_bad_utf8)
+    columns = corpus.data.columns
+    found = splits(
+        corpus.training,
+        example_of(corpus.task),
+        on_bad_utf8=corpus.on_bad_utf8,
+        columns=columns,
+    )
     held_out = {"valid": found.valid, "test": found.test}
     for role, given in (("valid", corpus.valid), ("test", corpus.test)):
         if given:
@@ -71,6 +77,7 @@ def _look(corpus: Corpus) -> dict[str, Any]:
                 found.train.kind,
                 on_bad_utf8=corpus.on_bad_utf8,
                 keep_empty=role == "test",
+                columns=columns,
             )
     task = corpus.task or task_for(found.train.kind)
     report = examine(found.train, held_out["valid"], held_out["test"])
@@ -87,12 +94,12 @@ def _planned(corpus: Corpus, choice: Choice) -> Any:
         name=choice.preset,
         config=choice.config,
         toy=corpus.toy,
-        train=corpus.files or [],
+        train=corpus.training,
         valid=corpus.valid or [],
         task=corpus.task,
         changes=[*corpus.changes, *(choice.changes or [])],
     )
-    from regard.training.preview import preview
+    from regard.training.feed import preview
 
     with Console(stderr=True).status("") as shown:
         return preview(settings, lambda what, done: shown.update(f"{what}: {done:,}"))
@@ -116,22 +123,22 @@ def _toy_facts(toy: Toy) -> dict[str, Any]:
 
 
 def _show(found: dict[str, Any]) -> None:
-    from regard.show import preview, report
+    from regard.show import catalogue, report
 
     if "toy" in found:
-        output.show(preview.toy_card(found["toy"]))
+        output.show(catalogue.toy_card(found["toy"]))
     else:
         output.show(report.data_report(found["report"]))
         print(f"\ntask: {found['task']}")
         print(f"model by default: {found['preset']}")
     if "tokens" in found:
         print()
-        output.show(preview.tokens(found["tokens"]))
+        output.show(catalogue.tokens(found["tokens"]))
 
 
 def _list_toys() -> None:
     from regard.data.toys import TOYS
-    from regard.show.preview import toy_list
+    from regard.show.catalogue import toy_list
 
     if output.wants_json:
         output.answer({name: _toy_facts(toy) for name, toy in TOYS.items()})

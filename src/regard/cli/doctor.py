@@ -1,19 +1,20 @@
-"""`regard doctor`: is this machine, this installation, this run all right?"""
+"""`regard doctor` and `regard bench`: whether this machine and installation are all right, and how fast."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument
+from typer import Argument, Option
 
 from regard.cli import output
 from regard.cli.command import command
 from regard.cli.options import Device, JsonObject
 
 if TYPE_CHECKING:
-    from regard.training.finding import Finding
+    from regard.measure.figures import Table
     from regard.training.machine import Machine
+    from regard.training.trials import Finding
 
 
 @command
@@ -40,7 +41,7 @@ def doctor(
 
         with folder_of(run):
             pass  # what is not there is said before anything is tried
-    from regard.training.doctor import diagnose
+    from regard.training.health import diagnose
 
     diagnosis = diagnose(run, place.device, None if as_json else _tell)
     if as_json:
@@ -52,7 +53,44 @@ def doctor(
 
 
 def _tell(known: Machine | Finding) -> None:
-    from regard.show.checkup import finding_line, machine_grid
+    from regard.show.report import finding_line, machine_grid
     from regard.training.machine import Machine
 
     output.show(machine_grid(known) if isinstance(known, Machine) else finding_line(known))
+
+
+# `regard bench`: how fast this machine is with regard, beside torch and beside its own limit.
+
+
+@command
+def bench(
+    place: Device,
+    quick: Annotated[
+        bool, Option("--quick", help="Measure for half a minute instead of two: less exact.")
+    ] = False,
+    as_json: JsonObject = False,
+) -> int:
+    """Measure how fast attention, training and decoding are on this machine.
+
+    Each table compares in one run, in turns: with torch's own layers, with Hugging Face where that is
+    installed, and with the rate at which this machine multiplies matrices. Tables are Markdown, to be shared.
+    """
+    output.speak_json(as_json)
+    from regard.cli.output import bar
+    from regard.measure.suite import PARTS, measure_all
+
+    with bar("measuring", lambda: len(PARTS)) as shown:
+
+        def tell(table: Table) -> None:
+            with shown.aside():
+                print(table)
+
+        report = measure_all(
+            place.device,
+            quick=quick,
+            tell=None if as_json else tell,
+            working=lambda _name, done: shown.at(done),
+        )
+    if as_json:
+        output.answer(report.as_dict())
+    return 0

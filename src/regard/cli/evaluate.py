@@ -86,6 +86,7 @@ def evaluate(
     from regard.answer.test_set import compare, judge
 
     run, exam = _asked(paths, examples)
+    _check_scoring(run, lowercase=lowercase, tokenize=tokenize)
     answers = exam.answers(run.task)
     extra: list[Metric] = []
     ask = _Ask(exam, place, beam, truncate, to, paths[-1].suffix.removeprefix("."))
@@ -94,6 +95,7 @@ def evaluate(
     else:
         predicted, extra = ask.of(paths[0])
     metrics = extra + judge(run.task, predicted, answers, **scoring)
+    metrics += run.task.beside(exam.questions(run.task), predicted, answers)
     verdicts: list[Comparison] = []
     if against is not None:
         other, _ = ask.of(against, run.settings.task)
@@ -107,11 +109,11 @@ def _check(
 ) -> None:
     """Runs and files that were named are there, and hold what the run was trained for."""
     from regard.cli.target import Target
-    from regard.data.readers import understand
+    from regard.data.source import understand
     from regard.errors import missing
     from regard.run.find import folder_of, read_settings
     from regard.tasks.names import example_of
-    from regard.text.language import chosen
+    from regard.text.languages import chosen
 
     with folder_of(paths[0]) as folder:
         settings = read_settings(folder / "config.toml")
@@ -123,7 +125,21 @@ def _check(
     if hypotheses is not None and not hypotheses.exists():
         raise missing(hypotheses)
     if len(paths) > 1:
-        understand(paths[1:], example_of(settings.task), keep_empty=True)
+        columns = settings.data.columns
+        understand(paths[1:], example_of(settings.task), keep_empty=True, columns=columns)
+
+
+def _check_scoring(run: Run, *, lowercase: bool, tokenize: str) -> None:
+    """How BLEU and chrF read a text is no matter where neither is computed; nothing is ignored in silence."""
+    from regard.tasks.writing import Writing
+
+    option = "--lowercase" if lowercase else "--tokenize"
+    if (lowercase or tokenize != "13a") and not isinstance(run.task, Writing):
+        raise UsageError(
+            f"{option} is for BLEU and chrF, and this model was trained to {run.task.verb}",
+            where=option,
+            remedy=f"leave out {option}",
+        )
 
 
 def _asked(paths: Sequence[Path], most: int | None) -> tuple[Run, Exam]:
@@ -136,7 +152,7 @@ def _asked(paths: Sequence[Path], most: int | None) -> tuple[Run, Exam]:
     with folder_of(paths[0]) as folder:
         run = Run.open(folder)
     if len(paths) > 1:
-        return run, Exam.read(paths[1:], run.settings.task, most)
+        return run, Exam.read(paths[1:], run.settings, most)
     try:
         return run, Exam.of(run.settings, most)
     except RegardError as fault:
@@ -162,7 +178,7 @@ class _Ask:
         """A run's answers; of a language model, also its perplexity on the test."""
         from regard.answer.predictor import Predictor
         from regard.answer.test_set import perplexity
-        from regard.cli.bar import bar
+        from regard.cli.output import bar
 
         device, weights = self.place.device, self.place.weights
         predictor = Predictor.load(path, device, weights=weights, note=output.say)

@@ -12,7 +12,7 @@ from typer import Option
 from regard.cli import output
 from regard.cli.command import command
 from regard.cli.options import SAVED, Asked, Beam, JsonObject, Languages, To
-from regard.cli.target import Target, meant, refuse_files
+from regard.cli.target import Target, meant, reads_files, refuse_files
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
@@ -82,7 +82,8 @@ def look(
     """
     output.speak_json(as_json)
     run, texts = meant(asked.words or (), asked.model, _first_task())
-    refuse_files(texts, "type one of its lines, in quotes")
+    if not reads_files(run):
+        refuse_files(texts, "type one of its lines, in quotes")
     text = " ".join(texts)
     if not (run / "config.json").is_file():  # a folder of Hugging Face says no languages
         Target.of(run).manner(Languages(to), [text] if texts else [])
@@ -103,8 +104,8 @@ def _first_task() -> str:
 
 def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
     """The trace of a text, or of the model's own example; of a Hugging Face folder, as it answers."""
-    from regard.answer.look import trace
     from regard.answer.predictor import Predictor
+    from regard.answer.tracing import trace
     from regard.errors import UsageError
     from regard.interop.bring import Brought, is_folder
 
@@ -127,7 +128,7 @@ def _save(
     for kind, path in places.items():
         match kind if path is not None else "":
             case "svg":
-                from regard.show.svg import drawing
+                from regard.show.svg_png import drawing
 
                 _write(path, drawing(seen, site, head).encode())
             case "png":
@@ -151,9 +152,9 @@ def _write(path: Path | None, content: bytes) -> None:
 
 
 def _pixels(seen: Trace, site: str | None, head: int | None) -> bytes:
-    from regard.show import figure, raster
+    from regard.show import figure, svg_png
 
-    content, missing = raster.painted(figure.drawing(seen, site, head))
+    content, missing = svg_png.painted(figure.drawing(seen, site, head))
     if missing:
         output.say(
             f"no font of this machine has {' '.join(missing)}: drawn as boxes, --svg has them"
@@ -178,22 +179,28 @@ def _show(
 ) -> None:
     from rich.text import Text
 
-    from regard.show.heatmap import alignment, site_map
+    from regard.show.heatmap import alignment, ribbons, shares, site_map
     from regard.show.label import one_line
 
     site = seen.site(path)
     heads = range(len(site.weights)) if every else [head]
     chosen = seen.look if path is None and head is None and not every else None
+    several = seen.beside(site) if path is None and head is None and not every else []
     if chosen is not None:
         pictures = [alignment(seen, numbers)]
+    elif len(several) > 1:
+        pictures = [site_map(seen, one.path, numbers=numbers) for one in several]
+        pictures += [picture for picture in [shares(seen)] if picture is not None]
     else:
         pictures = [site_map(seen, site.path, one, numbers=numbers) for one in heads]
+    pictures += ribbons(seen)
     answer = f"  ->  {one_line(seen.answer.text)}" if seen.answer.text else ""
     output.show(Text(f"{one_line(text)}{answer}"))
     for picture in pictures:
         print()
         output.show(picture)
-    others = [other.path for other in seen.sites if other.path != site.path]
+    drawn = {one.path for one in (several or [site])}
+    others = [other.path for other in seen.sites if other.path not in drawn]
     if chosen is not None:
         which = ", ".join(map(str, chosen.heads or range(len(site.weights))))
         output.say(f"\nWhole words, by the heads {which} of {site.path}.")

@@ -40,7 +40,7 @@ def everything(context: Context, as_json: JsonObject = False) -> None:
     elif not found:
         output.say("The box is empty. Train a model of your own: regard train --help")
     else:
-        from regard.show.card import model_table
+        from regard.show.catalogue import model_table
 
         output.show(
             model_table([box.card(name) for name in box.names()], [f["bytes"] for f in found])

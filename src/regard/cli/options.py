@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
 
 from typer import Argument, Option
 
-from regard.cli.command import FILES
+from regard.cli.command import FILES, NAMES
 from regard.errors import UsageError, missing
 
 if TYPE_CHECKING:
+    from regard.data.formats.beside import Columns
     from regard.run.settings import DataSettings
 
 # The panels of the help.
@@ -443,6 +444,26 @@ class Corpus(Heldout):
             "or CoNLL-U file, or a folder of such files.",
         ),
     ] = None
+    to: Annotated[
+        str | None,
+        Option(
+            "--to",
+            metavar="FILE",
+            rich_help_panel=DATA,
+            help="The target, where several sources are read at once: `train.en train.de --to train.fr`, "
+            "or the name of a column: `data.tsv --from en de --to fr`.",
+        ),
+    ] = None
+    read_from: Annotated[
+        list[str] | None,
+        Option(
+            "--from",
+            metavar=NAMES,
+            rich_help_panel=DATA,
+            help="The names of several sources: columns of a TSV file with a header, or of JSON lines. A "
+            "column may name pictures or sounds that lie beside the file.",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.toy is not None and self.files:
@@ -451,6 +472,21 @@ class Corpus(Heldout):
         for path in (*(self.files or ()), *(self.valid or ()), *(self.test or ())):
             if not path.exists():
                 raise missing(path)
+        if self.read_from and self.to is None:
+            raise UsageError("several sources need a target", "--from", "name its column: --to fr")
+
+    @property
+    def training(self) -> list[Path]:
+        """The files to learn from, the target's behind the sources'."""
+        return self._sides[0]
+
+    @property
+    def _sides(self) -> tuple[list[Path], Columns | None]:
+        from regard.data.formats.beside import sides
+
+        if self.to is None:
+            return list(self.files or ()), None
+        return sides(self.files or (), self.to, self.read_from or ())
 
     @property
     def changes(self) -> list[str]:
@@ -459,15 +495,30 @@ class Corpus(Heldout):
         return [
             *([f"data.on_bad_utf8={self.on_bad_utf8}"] if self.on_bad_utf8 != "stop" else []),
             *([f"data.test={json.dumps(tests)}"] if tests else []),
+            *self._column_changes,
         ]
+
+    @property
+    def _column_changes(self) -> list[str]:
+        _, columns = self._sides
+        if columns is None:
+            return []
+        return [f"data.sources={json.dumps(columns.sources)}", f"data.target={columns.target}"]
 
     @property
     def data(self) -> DataSettings:
         """The files as settings of a run."""
         from regard.run.settings import DataSettings
 
-        train, valid = (tuple(map(str, paths or ())) for paths in (self.files, self.valid))
-        return DataSettings(train=train, valid=valid, on_bad_utf8=self.on_bad_utf8)
+        files, columns = self._sides
+        train, valid = (tuple(map(str, paths or ())) for paths in (files, self.valid))
+        return DataSettings(
+            train=train,
+            valid=valid,
+            sources=columns.sources if columns else (),
+            target=columns.target if columns else None,
+            on_bad_utf8=self.on_bad_utf8,
+        )
 
     def require_training(self, config: Path | None) -> None:
         """Files behind `--valid` and `--test` alone are nothing to learn from."""

@@ -24,14 +24,13 @@ from regard.cli.options import (
     Search,
     Shown,
 )
-from regard.cli.target import Target, meant, refuse_files, task_of
+from regard.cli.target import Target, meant, reads_files, refuse_files, task_of
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
-    from regard.answer.lines import Form, Manner, Shard
     from regard.answer.predictor import Predictor
-    from regard.answer.stream import Stream
-    from regard.data.compressed import Stream as ByteStream
+    from regard.answer.stream import Form, Manner, Shard, Stream
+    from regard.data.lines import Stream as ByteStream
     from regard.data.lines import TextLine
     from regard.decode import DecodeSettings
     from regard.tasks import Prediction
@@ -130,6 +129,27 @@ def continue_(
 
 
 @command
+def caption(
+    asked: Asked,
+    shown: Shown,
+    lines: Lines,
+    alternatives: Alternatives,
+    search: Search,
+    chance: Chance,
+    machine: Machine,
+) -> None:
+    """Say what pictures show: captions, formulas, digits, whatever the model was trained on.
+
+    Each picture is a file, PNG or JPEG (`pip install 'regard[images]'`), or features in a `.npz` file; a list
+    of such files has one a line. `regard train FOLDER` learns from pictures and a table of file and text.
+
+    - `regard caption runs/mine dog.jpg cat.png`
+    - `regard caption runs/mine < files.txt > captions.txt` answers every line of a list of files
+    """
+    _answer(caption, asked, lines, shown, machine, None, alternatives, search, chance)
+
+
+@command
 def predict(
     asked: Asked,
     languages: Languages,
@@ -185,13 +205,13 @@ def _answer(
 ) -> None:
     """Check all that can be checked without the model, then answer."""
     output.speak_json(shown.as_json)
-    from regard.answer.lines import Form, Shard
+    from regard.answer.stream import Form, Shard
     from regard.settings.decode import changed
 
     task = task_of(name_of(asking))
     run, texts = meant(asked.words or (), asked.model, task)
     n_best = alternatives.n_best if alternatives is not None else 1
-    _check(texts, lines, shown, n_best)
+    _check(texts, lines, shown, n_best, files=reads_files(run))
     form = Form(n_best, shown.scores, shown.as_json)
     job = _Job(texts, lines, Shard.parse(lines.shard), form, shown.looking)
     choices = {
@@ -213,11 +233,12 @@ def _answer(
     _stream(job, predictor, decode, manner, machine)
 
 
-def _check(texts: list[str], lines: Lines, shown: Shown, n_best: int) -> None:
+def _check(texts: list[str], lines: Lines, shown: Shown, n_best: int, *, files: bool) -> None:
     if texts and lines.source is not None:
         remedy = "leave out the texts, or --input"
         raise UsageError("texts and a file cannot both be answered", "--input", remedy)
-    refuse_files(texts, "answer its lines: --input {}")
+    if not files:
+        refuse_files(texts, "answer its lines: --input {}")
     if shown.looking and (lines.target is not None or n_best > 1):
         remedy = "leave out --look, or draw one text into a file: regard look --svg"
         raise UsageError("a map is drawn in the terminal, for one answer", "--look", remedy)
@@ -227,9 +248,8 @@ def _stream(
     job: _Job, predictor: Predictor, decode: DecodeSettings, manner: Manner, machine: Machine
 ) -> None:
     """Answer line by line, with a bar for who watches."""
-    from regard.answer.lines import skip, write_out
-    from regard.answer.stream import Stream
-    from regard.cli.bar import bar
+    from regard.answer.stream import Stream, skip, write_out
+    from regard.cli.output import bar
 
     lines = job.lines
     chunk = 1 if job.looking or job.asks_a_person else max(256, machine.batch_tokens // 16)
@@ -269,7 +289,7 @@ def _total(job: _Job, predictor: Predictor, manner: Manner) -> Callable[[], int]
 
 def _show_look(stream: Stream, line: TextLine, answer: Prediction) -> None:
     """The map of the answer that was printed: it is replayed, and nothing is searched for again."""
-    from regard.answer.look import traces
+    from regard.answer.tracing import traces
     from regard.show.heatmap import alignment
 
     manner = partial(traces, to=stream.manner.to, split=stream.manner.split, answer=answer)
@@ -313,7 +333,7 @@ def _lines(job: _Job) -> Generator[TextLine, None, None]:
 @contextmanager
 def _destination(lines: Lines, form: Form) -> Iterator[tuple[ByteStream, int]]:
     """Where answers go, and how many are there already."""
-    from regard.answer.lines import output_file
+    from regard.answer.stream import output_file
 
     if lines.target is None:
         yield sys.stdout.buffer, 0

@@ -44,8 +44,8 @@ def prune(
         str,
         Option(
             metavar="WAY",
-            help="What says how much a head matters: `importance`, the loss without it, or `gradient`, that "
-            "of its gate (Michel 2019), which is faster.",
+            help="What says how much a head matters: `importance`, the loss without it; `gradient`, that of "
+            "its gate (Michel 2019), which is faster; or `l0`, gates it was trained with (Voita 2019).",
         ),
     ] = "gradient",
     data: Annotated[
@@ -56,46 +56,78 @@ def prune(
         ),
     ] = None,
     most: Annotated[int, Option(min=1, metavar="N", help="How many examples to judge by.")] = 200,
+    score: Annotated[
+        bool,
+        Option(
+            "--score",
+            help="Judge by the score of the answers, such as BLEU, instead of the loss. This takes longer.",
+        ),
+    ] = False,
+    svg: Annotated[
+        Path | None,
+        Option(metavar="FILE", rich_help_panel=SAVED, help="Draw the curve as SVG."),
+    ] = None,
     as_json: JsonObject = False,
 ) -> None:
     """Write a smaller run without the heads that matter least; it loads everywhere, and trains on.
 
-    Without `--keep` and `--until-loss`, nothing is written: a curve shows the loss with ever fewer heads,
-    removed from the least important, at random, and from the most important.
+    Without `--out`, nothing is written: a curve shows the loss with ever fewer heads, removed from the least
+    important, at random, and from the most important. With `--by l0`, `--out` alone removes the heads whose
+    gates training has closed.
 
     - `regard prune runs/mine --keep 12 --out runs/small`
-    - `regard train train.en train.de --start-from runs/small --out runs/again`
+    - `regard train train.en train.de --start-from runs/mine --set objective.l0=0.01 --out runs/gated`
+    - `regard prune runs/gated --by l0 --out runs/small`
     """
     output.speak_json(as_json)
     from regard.answer.test_set import Exam
     from regard.run.find import folder_of
     from regard.run.folder import Run
-    from regard.traces.importance import batches, loss_of
+    from regard.traces.importance import batches, loss_of, score_of
+    from regard.training.judge import greedy
 
-    _refuse(by, keep, until_loss, out)
+    _refuse(by, keep, until_loss, out, score, svg)
     with folder_of(Path(model)) as folder:
         run = Run.open(folder)
         whole = run.load_model()
-    exam = Exam.read(data, run.settings.task, most) if data else Exam.of(run.settings, most)
+    exam = Exam.read(data, run.settings, most) if data else Exam.of(run.settings, most)
     some = batches(run.task, exam.examples)
 
     def measure() -> float:
+        if score:  # counted downward: more is worse, as of a loss
+            return -score_of(run.task, whole, exam.examples, greedy(run))
         return loss_of(run.task, whole, some)
 
     importance = _importance(run, whole, exam.examples, by, measure)
     if out is None:
-        _show_curve(whole, measure, importance, as_json)
+        _show_curve(whole, measure, importance, score, svg, as_json)
     else:
-        _write(run, whole, measure, importance, keep, until_loss, out, as_json)
+        _write(run, whole, measure, importance, keep, until_loss, out, score, as_json)
 
 
-def _refuse(by: str, keep: int | None, until_loss: float | None, out: Path | None) -> None:
+WAYS = ("importance", "gradient", "l0")
+
+
+def _refuse(
+    by: str,
+    keep: int | None,
+    until_loss: float | None,
+    out: Path | None,
+    score: bool,
+    svg: Path | None,
+) -> None:
     from regard.errors import UsageError, nearest
 
-    if by not in ("importance", "gradient"):
-        raise UsageError(f"no way '{by}'", "--by", nearest(by, ("importance", "gradient")))
+    if by not in WAYS:
+        raise UsageError(f"no way '{by}'", "--by", nearest(by, WAYS))
+    if score and until_loss is not None:
+        raise UsageError("a score is no loss", "--score", "leave it out, or give --keep")
+    if svg is not None and out is not None:
+        raise UsageError("a curve is drawn where nothing is written", "--svg", "leave --out out")
     if keep is not None and until_loss is not None:
         raise UsageError("two ends at once", "--keep, --until-loss", "give one of them")
+    if by == "l0" and keep is until_loss is None:
+        return
     if (out is None) != (keep is None and until_loss is None):
         remedy = "give --keep or --until-loss together with --out FOLDER; or none, for the curve"
         raise UsageError("what to write is half said", "--out", remedy)
@@ -105,13 +137,13 @@ def _importance(
     run: Run, model: Model, examples: Sequence[Example], by: str, measure: Measure
 ) -> dict[Place, float]:
     from regard.errors import UsageError
-    from regard.traces.importance import by_ablation, by_gradient, places
+    from regard.traces.importance import by_ablation, by_gates, by_gradient, places
 
     if not places(model):
         raise UsageError("this model has no heads to remove", "model", "take a Transformer")
     if by == "gradient":
         return by_gradient(run.task, model, examples)
-    return by_ablation(model, measure)
+    return by_gates(model) if by == "l0" else by_ablation(model, measure)
 
 
 def _write(
@@ -122,17 +154,20 @@ def _write(
     keep: int | None,
     until_loss: float | None,
     out: Path,
+    score: bool,
     as_json: bool,
 ) -> None:
-    from regard.traces.importance import closed, orders
-    from regard.traces.pruning import counted, least_needed, write_pruned
+    from regard.traces.importance import closed, counted, least_needed, orders, write_pruned
 
     rising = orders(importance)["least important first"]
     if keep is not None:
         remove = rising[: max(0, len(rising) - keep)]
-    else:
-        remove = least_needed(model, measure, rising, until_loss or 0.0)
+    elif until_loss is not None:
+        remove = least_needed(model, measure, rising, until_loss)
+    else:  # by learned gates alone: those that are closed
+        remove = [place for place in rising if importance[place] == 0]
     before = measure()
+    what, name, sign = ("score", "score", -1) if score else ("loss a symbol", "loss", 1)
     with closed(model, remove):
         after = measure()
     left = counted(model, remove)
@@ -140,38 +175,57 @@ def _write(
     if as_json:
         removed = [{"path": path, "head": head} for path, head in remove]
         output.answer(
-            {"folder": str(out), "left": left, "removed": removed, "loss": [before, after]}
+            {
+                "folder": str(out),
+                "left": left,
+                "removed": removed,
+                name: [sign * before, sign * after],
+            }
         )
         return
     for kind, (now, all_of_them) in left.items():
         output.say(f"{kind}: {now} of {all_of_them} heads left")
-    output.say(f"loss a symbol: {before:.4f} before, {after:.4f} without them")
+    output.say(f"{what}: {sign * before:.4f} before, {sign * after:.4f} without them")
     output.say(f"wrote {out}")
 
 
 def _show_curve(
-    model: Model, measure: Measure, importance: dict[Place, float], as_json: bool
+    model: Model,
+    measure: Measure,
+    importance: dict[Place, float],
+    score: bool,
+    svg: Path | None,
+    as_json: bool,
 ) -> None:
     from rich.table import Table
 
+    from regard.run.files import write_atomic
+    from regard.show.plot import curves
+    from regard.show.svg_png import written
     from regard.traces.importance import curve, orders
 
-    total = len(importance)
+    total, sign = len(importance), -1 if score else 1
+    what = "score" if score else "loss a symbol"
     lefts = sorted({round(total * share / 8) for share in range(9)}, reverse=True)
     points = {
-        name: curve(model, measure, order, lefts) for name, order in orders(importance).items()
+        name: [(one.left, sign * one.value) for one in curve(model, measure, order, lefts)]
+        for name, order in orders(importance).items()
     }
+    if svg is not None:
+        drawn = curves(points, f"{what}, by heads left", "heads left", what)
+        write_atomic(svg, written(drawn).encode())
+        output.say(f"wrote {svg}")
     if as_json:
-        lines = {name: [[p.left, p.value] for p in some] for name, some in points.items()}
+        lines = {name: [list(point) for point in some] for name, some in points.items()}
         worth = [
             {"path": path, "head": head, "importance": value}
             for (path, head), value in importance.items()
         ]
         output.answer({"importance": worth, "curves": lines})
         return
-    table = Table(title="loss a symbol, by heads left", title_justify="left", box=None)
+    table = Table(title=f"{what}, by heads left", title_justify="left", box=None)
     for column in ("heads left", *points):
         table.add_column(column, justify="right")
     for place, left in enumerate(lefts):
-        table.add_row(str(left), *(f"{some[place].value:.4f}" for some in points.values()))
+        table.add_row(str(left), *(f"{some[place][1]:.4f}" for some in points.values()))
     output.show(table)

@@ -72,10 +72,9 @@ def studio(
     output.speak_json(as_json)
     with ExitStack() as stack:
         named = [_unpacked(path, stack) for path in runs or ()]
-        from regard.studio.page import read_page
         from regard.studio.server import serve
         from regard.studio.settings import StudioSettings
-        from regard.studio.state import Studio
+        from regard.studio.state import Studio, read_page
 
         given = _token(token, token_file)
         settings = _with_token(StudioSettings(host=host, port=port, token=given))

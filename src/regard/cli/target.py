@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from regard.errors import MissingFileError, UsageError
-from regard.tasks.names import COMMANDS, LEARNS_FROM
+from regard.tasks.names import COMMANDS, LEARNS_FROM, READS_FILES
 
 if TYPE_CHECKING:
-    from regard.answer.lines import Manner
+    from regard.answer.stream import Manner
     from regard.cli.options import Languages
     from regard.run.settings import RunSettings
 
@@ -124,9 +124,9 @@ class Target:
 
     def manner(self, asked: Languages, texts: Sequence[str]) -> Manner:
         """How to read these texts; one that is in none of the model's languages is refused."""
-        from regard.answer.lines import Manner
+        from regard.answer.stream import Manner
         from regard.text.keep import tag
-        from regard.text.language import doubt, target_of
+        from regard.text.languages import doubt, target_of
 
         known = self.languages
         manner = Manner.of(known, asked.to, asked.spoken, asked.split)
@@ -178,6 +178,16 @@ def _refuse_text(word: str) -> None:
             where=word,
             remedy=f"answer its lines: --input {word}",
         )
+
+
+def reads_files(run: Path) -> bool:
+    """Whether a run's questions name files: pictures, not lines of text."""
+    if run.is_file() or (run / "config.json").is_file():
+        return (
+            run.is_file()
+        )  # an archive tells its task later, and a file's name is then refused as none
+    settings = Target.of(run).settings
+    return settings is not None and settings.task in READS_FILES
 
 
 def refuse_files(texts: Sequence[str], remedy: str) -> None:

@@ -1,24 +1,26 @@
-"""`regard train`: from files to a model, in one command that can be killed and typed again."""
+"""`regard train`, from files to a model; `regard demo`, a minute of that; `regard config`, every setting."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import nullcontext
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from regard.cli import output
 from regard.cli.command import command
-from regard.cli.options import Choice, Corpus, Device, JsonLines
+from regard.cli.options import Changes, Choice, Corpus, Device, JsonLines, JsonObject, Toy
 from regard.tasks.names import COMMANDS
 
 if TYPE_CHECKING:
     from regard.models import ModelSettings
     from regard.run.settings import RunSettings
     from regard.training import Outcome
+
 
 CONFIG = "config.toml"
 
@@ -71,6 +73,7 @@ def train(
     the name of the run folder alone: `regard train runs/mine`.
 
     - `regard train train.en train.de --valid valid.en valid.de`
+    - `regard train train.en train.de --to train.fr` reads two languages at once, and writes a third
     - `regard train --toy reverse --preset bahdanau2015` needs no data at all
     - `regard train mine.tsv --start-from translator` teaches the translator that comes with regard your words
     - `regard train train.en train.de -p vaswani2017-base --fast` makes the most of a GPU
@@ -78,7 +81,7 @@ def train(
     output.speak_json(as_json)
     folder, settings = _placed(corpus, choice, out, start_from)
     from regard.run.device import choose_device, need_gpu
-    from regard.show.progress import JsonProgress, TrainingProgress
+    from regard.show.training_progress import JsonProgress, TrainingProgress
     from regard.training import train as run_training
 
     if fast:
@@ -105,7 +108,7 @@ def _placed(
 
     corpus.require_training(choice.config)
     folder, settings = place(
-        corpus.files or [],
+        corpus.training,
         out,
         name=choice.preset,
         config=choice.config,
@@ -137,3 +140,108 @@ def _say_what_next(folder: str, settings: RunSettings, outcome: Outcome) -> None
 def _has_attention(model: ModelSettings) -> bool:
     of_encoder = model.encoder is not None and model.encoder.kind == "transformer"
     return of_encoder or getattr(model.reader, "score", "none") != "none"
+
+
+# `regard demo`: watch a small attention model learn, in a minute, with nothing but this package.
+
+EXAMPLE = "the hungry fox did not find the golden egg"
+
+
+@command
+def demo(
+    place: Device,
+    out: Annotated[
+        Path, Option("--out", "-o", metavar="FOLDER", help="The folder that the run is kept in.")
+    ] = Path("runs/demo"),
+    toy: Annotated[
+        str,
+        Option(metavar="NAME", help="The toy problem to learn; `regard data --toys` lists all."),
+    ] = "phrases",
+    again: Annotated[
+        bool,
+        Option("--again", help="Remove the run in the folder and train again from the beginning."),
+    ] = False,
+    changes: Changes = None,
+    as_json: JsonLines = False,
+) -> int:
+    """Watch a small model learn French: its attention sharpens.
+
+    A GRU with additive attention learns from sentences of a small grammar, in about a minute. The map shows,
+    for one sentence it never trains on, which English word it looks at while it writes each French one.
+    """
+    output.speak_json(as_json)
+    from regard.run.resolve import resolve
+
+    settings = resolve(name="demo", toy=toy, changes=changes or [])
+    from regard.show.training_progress import JsonProgress, TrainingProgress
+    from regard.training import train
+
+    if again and (out / "config.toml").is_file():
+        shutil.rmtree(out)
+    with (
+        nullcontext(JsonProgress()) if as_json else TrainingProgress(watch_sample=True) as listener
+    ):
+        outcome = train(out, settings, listener, place.device)
+    if outcome.signal is not None:
+        output.say(f"Stopped at step {outcome.step}; `regard demo` continues from there.")
+        return 128 + outcome.signal
+    question = f' "{EXAMPLE}"' if toy == "phrases" else ""
+    output.advise(
+        {
+            "where it looks while it answers": f"regard look {quote(str(out))}{question}",
+            "only the answer": f"regard predict {quote(str(out))}{question}",
+            "another score function": "regard demo --again --out runs/dot -s model.reader.score=dot",
+            "three of them in one table": "regard compare --toy reverse --preset bahdanau2015 \\\n"
+            "      --vary model.reader.score=dot,additive,location",
+            "your own two files": "regard train my.en my.de",
+        }
+    )
+    return 0
+
+
+# `regard config`: presets, and any of them fully spelled out.
+
+
+@command
+def config(
+    preset: Annotated[
+        str | None,
+        Argument(metavar="[PRESET]", help="A preset by its name. Without one, all are listed."),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        Option(
+            "--config", metavar="FILE", help="A TOML file of settings. It overrides the preset."
+        ),
+    ] = None,
+    toy: Toy = None,
+    changes: Changes = None,
+    as_json: JsonObject = False,
+) -> None:
+    """List the presets, or print every setting of one with its meaning.
+
+    What is printed is a TOML file, ready to be saved and edited:
+
+    - `regard config bahdanau2015 > my.toml`
+    - `regard train --config my.toml`
+    """
+    output.speak_json(as_json)
+    from regard.presets import about, names
+
+    if preset is None and file is None:
+        presets = {name: about(name) for name in names()}
+        if as_json:
+            output.answer(presets)
+            return
+        from regard.show.catalogue import preset_list
+
+        output.show(preset_list(presets))
+        return
+    from regard.config import to_toml
+    from regard.run.resolve import resolve
+
+    settings = resolve(name=preset, config=file, toy=toy, changes=changes or [])
+    if as_json:
+        output.answer(settings.model_dump(mode="json"))
+    else:
+        print(to_toml(settings, explained=True), end="")

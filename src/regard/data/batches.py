@@ -19,8 +19,7 @@ from jaxtyping import Int
 from pydantic import Field, model_validator
 
 from regard.config import Settings
-from regard.data.order import permuted
-from regard.data.shapes import Shapes, rounded_up
+from regard.data.order import Shapes, permuted, rounded_up
 from regard.errors import DataError, ResumeError, UsageError
 
 LENGTH = 256  # symbols of the longest row, where nobody says another

@@ -15,8 +15,7 @@ from regard.data.example import (
     counted,
     require_some,
 )
-from regard.data.formats.format import Row
-from regard.data.formats.plain import Parallel
+from regard.data.formats.format import Parallel, Row
 from regard.data.lines import LINE_BOUND
 from regard.data.recognise import go_together
 from regard.data.source import Source

@@ -42,7 +42,16 @@ class Frames:
     width: int
 
 
-ColumnKind: TypeAlias = Ids | Frames
+@final
+@dataclass(frozen=True)
+class Pixels:
+    """Vectors of bytes: a row is (steps, width) of uint8. What is there already is not stored again."""
+
+    width: int
+
+
+ColumnKind: TypeAlias = Ids | Frames | Pixels
+Stored: TypeAlias = Literal["uint8", "uint16", "int32", "float32"]
 
 
 @final
@@ -77,7 +86,7 @@ class ColumnRecord(_Strict):
     """One column: how its numbers are stored, and how many steps all its rows have together."""
 
     name: str = Field(pattern="^[a-z][a-z0-9_]{0,31}$")
-    stored: Literal["uint16", "int32", "float32"]
+    stored: Stored
     width: int | None = Field(ge=1, le=2**20)  # of a frame; None for ids
     steps: int = Field(ge=0, le=2**48)
     files: dict[Part, FileRecord] = Field(min_length=3)
@@ -108,9 +117,14 @@ class ColumnWriter:
 
     def __init__(self, folder: Path, name: str, kind: ColumnKind) -> None:
         self._folder, self._name, self._kind = folder, name, kind
-        self._stored: Literal["uint16", "int32", "float32"] = (
-            "uint16" if isinstance(kind, Ids) else "float32"
-        )
+        match kind:
+            case Ids():
+                self._stored: Stored = "uint16"
+            case Frames():
+                self._stored = "float32"
+            case Pixels():
+                self._stored = "uint8"
+        self._seen: dict[bytes, int] = {}  # where a row of pixels begins that was stored before
         self._waiting: list[np.ndarray] = []
         self._held = self._rows = self._steps = 0
         self._sinks: dict[Part, _Sink] = {}
@@ -119,7 +133,8 @@ class ColumnWriter:
         """Begin the files. Anyone who calls this also calls `abandon`, even after a fault in here."""
         for part in get_args(Part):
             self._sinks[part] = _Sink(part_path(self._folder, self._name, part))
-        self._sinks["offsets"].write(np.zeros(1, "<i8"))
+        if not isinstance(self._kind, Pixels):
+            self._sinks["offsets"].write(np.zeros(1, "<i8"))
 
     def add(self, rows: np.ndarray | Ragged) -> int:
         """Add one row, or many at once; how many there were."""
@@ -157,11 +172,14 @@ class ColumnWriter:
         self._waiting, self._held = [], 0
 
     def _refuse_other(self, row: np.ndarray) -> None:
-        width = self._kind.width if isinstance(self._kind, Frames) else None
+        width = None if isinstance(self._kind, Ids) else self._kind.width
         numbers = "iu" if width is None else "iuf"
+        if isinstance(self._kind, Pixels) and row.dtype != np.uint8:
+            numbers = ""
         right = row.ndim == 1 if width is None else row.ndim == 2 and row.shape[1] == width
         if not right or (row.size and row.dtype.kind not in numbers):
             wanted = "integers in a row" if width is None else f"frames of {width} numbers"
+            wanted += " of 8 bits" if isinstance(self._kind, Pixels) else ""
             raise DataError(
                 f"column '{self._name}' has {wanted}, not {row.dtype} of shape {row.shape}",
                 where=f"row {self._rows + len(self._waiting)}",
@@ -170,6 +188,9 @@ class ColumnWriter:
 
     def _write(self, rows: Ragged) -> None:
         values, lengths = rows.values, rows.lengths
+        if isinstance(self._kind, Pixels):
+            self._write_once(rows)
+            return
         if isinstance(self._kind, Ids) and values.size:
             self._make_room(int(values.min()), int(values.max()))
         self._sinks["values"].write(values.astype(np.dtype(self._stored).newbyteorder("<")))
@@ -178,13 +199,32 @@ class ColumnWriter:
         self._rows += len(lengths)
         self._steps += int(lengths.sum())
 
+    def _write_once(self, rows: Ragged) -> None:
+        """Pictures that are there already, as those with several captions are, are only pointed to."""
+        begin, starts = 0, []
+        for length in rows.lengths.tolist():
+            picture = np.ascontiguousarray(rows.values[begin : begin + length])
+            key = hashlib.blake2b(picture.tobytes(), digest_size=16).digest()
+            start = self._seen.get(key)
+            if start is None:
+                start = self._seen[key] = self._steps
+                self._sinks["values"].write(picture)
+                self._steps += length
+            starts.append(start)
+            begin += length
+        self._sinks["offsets"].write(np.array(starts, "<i8"))
+        self._sinks["lengths"].write(rows.lengths.astype("<i4"))
+        self._rows += len(rows.lengths)
+
     def finish(self) -> ColumnRecord:
         """Write the rest, make it durable, and say what was written."""
         self.flush()
+        if isinstance(self._kind, Pixels):
+            self._sinks["offsets"].write(np.array([self._steps], "<i8"))
         return ColumnRecord(
             name=self._name,
             stored=self._stored,
-            width=self._kind.width if isinstance(self._kind, Frames) else None,
+            width=None if isinstance(self._kind, Ids) else self._kind.width,
             steps=self._steps,
             files={part: sink.finish() for part, sink in self._sinks.items()},
         )

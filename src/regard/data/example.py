@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, final
 
 from regard.errors import DataError
+from regard.text.trees import read_tree
 
 
 class Example(ABC):
@@ -59,6 +60,11 @@ class Example(ABC):
     def content(self) -> str:
         """What no two splits of a toy may share."""
         return self.asked
+
+    @property
+    def decides(self) -> str:
+        """What decides whether it is held out: all of it, unless part of it may come again."""
+        return repr(self)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -230,6 +236,62 @@ class Pointed(Example):
 
 @final
 @dataclass(frozen=True, slots=True)
+class Captioned(Example):
+    """A picture, as a path or a data URL, and one text about it, or several."""
+
+    picture: str
+    texts: tuple[str, ...]
+    noun = "picture"
+    wanted = "give a folder with pictures and a table of file and text (TSV, CSV or JSON lines)"
+    sides = ("picture", "text")
+
+    @classmethod
+    def made(cls, first: str, second: str) -> Captioned:
+        """A picture with one text."""
+        return cls(first, (second,))
+
+    def shown(self) -> tuple[str, ...]:
+        """The picture's name above its texts."""
+        return self.name, *self.texts
+
+    def line(self) -> str:
+        """`dog.png  ->  a dog runs`, and how many more texts there are."""
+        more = f"  (and {len(self.texts) - 1} more)" if len(self.texts) > 1 else ""
+        return f"{short(self.name)}  ->  {short(self.texts[0])}{more}"
+
+    @property
+    def name(self) -> str:
+        """The name of its file; of one that was drawn, that it was."""
+        return "(drawn)" if self.picture.startswith("data:") else Path(self.picture).name
+
+    @property
+    def asked(self) -> str:
+        """The picture."""
+        return self.picture
+
+    @property
+    def answer(self) -> str:
+        """Its texts, one a line."""
+        return "\n".join(self.texts)
+
+    @property
+    def prose(self) -> str:
+        """The texts."""
+        return self.answer
+
+    @property
+    def content(self) -> str:
+        """The texts: what a test says was never said in training."""
+        return self.answer
+
+    @property
+    def decides(self) -> str:
+        """The picture, so that no two splits share one."""
+        return self.picture
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Line(Example):
     """A text by itself, to learn what comes next."""
 
@@ -254,6 +316,42 @@ class Line(Example):
     def asked(self) -> str:
         """The whole line."""
         return self.text
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Parsed(Example):
+    """A sentence and the tree over its words, in brackets, its tags included."""
+
+    words: tuple[str, ...]
+    tree: str
+    noun = "parsed sentence"
+    wanted = "give a file of trees in brackets: (S (NP (DT The) (NN cat)) (VP (VBD sat)))"
+    sides = ("words", "tree")
+
+    @classmethod
+    def made(cls, first: str, second: str) -> Parsed | str:
+        """The words of the tree are those of the sentence."""
+        try:
+            tree = read_tree(second)
+        except DataError:
+            return "not a tree"
+        words = tree.words
+        return cls(words, str(tree)) if words == tuple(first.split()) else "not a tree of its words"
+
+    def shown(self) -> tuple[str, ...]:
+        """Words above the tree."""
+        return self.asked, self.tree
+
+    @property
+    def asked(self) -> str:
+        """The words, a space between them."""
+        return " ".join(self.words)
+
+    @property
+    def answer(self) -> str:
+        """The tree."""
+        return self.tree
 
 
 Kind: TypeAlias = type[Example]

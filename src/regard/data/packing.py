@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Int
 
-from regard.attention.tiling import TILE, tiled
+from regard.attention.packed import TILE, tiled
 from regard.data.batches import BatchRows, BatchSettings, Plan, Shape, none_left
 
 CHUNK = 1 << 20

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from regard.data.compressed import bare_name, opened
-from regard.data.example import Kind, Labelled, Line, Pair, Tagged
+from regard.data.example import Captioned, Kind, Labelled, Line, Pair, Tagged
+from regard.data.formats.bracketed import Bracketed, looks_bracketed
+from regard.data.formats.captioned import picture_records, pictures
 from regard.data.formats.columnar import columnar, style_of
 from regard.data.formats.conll import Conll, looks_tagged, looks_universal
-from regard.data.formats.format import Format
+from regard.data.formats.format import LABEL_MARK, Format, Lined, Parallel
 from regard.data.formats.gettext import Gettext
 from regard.data.formats.markup import Tmx, xliff
-from regard.data.formats.plain import LABEL_MARK, Lined, Parallel
 from regard.data.formats.record import (
     LABEL,
     SOURCE,
@@ -24,18 +24,20 @@ from regard.data.formats.record import (
     WORDS,
     is_language,
     json_lines,
+    parsed,
     roles,
 )
 from regard.data.formats.subtitle import PairedSubtitles, Subtitles, looks_timed
 from regard.data.formats.table import Table, label_column, rows_of, separator_of
-from regard.data.lines import LINE_BOUND, read_lines, refuse_binary
+from regard.data.lines import LINE_BOUND, bare_name, opened, read_lines, refuse_binary
 from regard.errors import DataError
 
 HEAD_LINES = 200
 STRUCTURED = frozenset(
     {".tsv", ".tab", ".csv", ".json", ".jsonl", ".ndjson", ".conllu", ".conll", ".po", ".tmx", ".xlf",
-     ".xliff", ".parquet", ".arrow"}
+     ".xliff", ".parquet", ".arrow", ".mrg", ".ptb", ".tree", ".trees"}
 )  # fmt: skip
+TREES = frozenset({".mrg", ".ptb", ".tree", ".trees"})
 PART = re.compile(r"[^._\-]+")
 # Behind the declaration, comments and a document type, which have no letter after their "<".
 ROOT = re.compile(
@@ -142,12 +144,12 @@ def agree(found: Format, hint: Kind | None) -> Format:
 
 def _by_content(path: Path, suffix: str, head: list[str], hint: Kind | None) -> Format:
     texts = [text for text in head if text.strip()]
-    if suffix in (".po", ".pot") or texts[0].startswith('msgid ""'):
-        return Gettext(path)
-    if suffix == ".conllu" or looks_universal(head):
-        return Conll(path, "U")
+    marked = _by_marks(path, suffix, head, texts)
+    if marked is not None:
+        return marked
     if all(text.lstrip().startswith("{") for text in texts):
-        return json_lines(path, texts[0], hint)
+        about = _pictures(path, texts, "", hint)
+        return json_lines(path, texts[0], hint) if about is None else about
     if suffix in (".json", ".jsonl", ".ndjson"):
         raise DataError(
             "this is not one JSON object a line",
@@ -163,8 +165,27 @@ def _by_content(path: Path, suffix: str, head: list[str], hint: Kind | None) -> 
     if suffix in (".conll", ".iob", ".bio") or looks_tagged(head, certain=hint is Tagged):
         return Conll(path, "2003")
     if suffix in (".csv", ".tsv", ".tab") or all("\t" in text for text in texts):
-        return _table(path, separator_of(texts) if suffix == ".csv" else "\t", texts, hint)
+        separator = separator_of(texts) if suffix == ".csv" else "\t"
+        return _pictures(path, texts, separator, hint) or _table(path, separator, texts, hint)
     return Lined(path)
+
+
+def _by_marks(path: Path, suffix: str, head: list[str], texts: Sequence[str]) -> Format | None:
+    """A format that its name or its signs tell at once."""
+    if suffix in (".po", ".pot") or texts[0].startswith('msgid ""'):
+        return Gettext(path)
+    if suffix == ".conllu" or looks_universal(head):
+        return Conll(path, "U")
+    return Bracketed(path) if suffix in TREES or looks_bracketed(texts) else None
+
+
+def _pictures(path: Path, texts: Sequence[str], separator: str, hint: Kind | None) -> Format | None:
+    """Lines that name pictures, unless something else is wanted."""
+    if hint not in (None, Captioned):
+        return None
+    if separator:
+        return pictures(path, texts, separator, hint is Captioned)
+    return picture_records(path, parsed(texts[0], f"{path}:1"), hint is Captioned)
 
 
 def _root(start: bytes) -> str:

@@ -29,6 +29,7 @@ from regard.data.columns import (
     Frames,
     Ids,
     Part,
+    Pixels,
     Ragged,
     disk_errors,
     part_path,
@@ -38,7 +39,7 @@ from regard.data.columns import (
 from regard.errors import DataError, DiskError, ModelFileError, UsageError
 from regard.strict_json import loads
 
-__all__ = ["ColumnKind", "Frames", "Ids", "Ragged", "Store", "write"]
+__all__ = ["ColumnKind", "Frames", "Ids", "Pixels", "Ragged", "Store", "write"]
 
 Indices: TypeAlias = Int[np.ndarray, " rows"] | Sequence[int]
 
@@ -145,7 +146,7 @@ class Store:
         return self._header.rows
 
     def row(self, index: int) -> dict[str, np.ndarray]:
-        """One row: ids as int32, frames as (steps, width) of float32."""
+        """One row: ids as int32, frames as (steps, width) of float32, pixels of uint8."""
         return {name: found[0] for name, found in self.rows([index]).items()}
 
     def rows(self, indices: Indices) -> dict[str, list[np.ndarray]]:
@@ -202,13 +203,14 @@ class _Column:
 
     def __init__(self, folder: Path, record: ColumnRecord, rows: int) -> None:
         self._path = part_path(folder, record.name, "values")
+        self._shares = record.stored == "uint8"
         self._values = _mapped(folder, record, "values", rows)
         self._offsets = _mapped(folder, record, "offsets", rows)
         self.lengths = _mapped(folder, record, "lengths", rows)
 
     def rows(self, at: Int[np.ndarray, " rows"]) -> list[np.ndarray]:
         values, lengths = self.joined(at)
-        values = values if values.dtype == np.float32 else values.astype(np.int32)
+        values = values if values.ndim == 2 else values.astype(np.int32)
         ends = lengths.cumsum().tolist()
         return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
@@ -217,14 +219,16 @@ class _Column:
         longest = int(lengths.max(initial=0))
         if longest > length:
             raise ValueError(f"a row of {longest} steps does not fit into {length}")
-        kind = np.float32 if values.dtype == np.float32 else np.int64
+        kind = values.dtype if values.ndim == 2 else np.int64
         result = np.full((len(at), length, *values.shape[1:]), fill, kind)
         result[np.arange(length) < lengths[:, None]] = values
         return result
 
     def joined(self, at: Int[np.ndarray, " rows"]) -> tuple[np.ndarray, np.ndarray]:
         """The values of all these rows end to end, and each row's length."""
-        starts, stops = self._offsets[at], self._offsets[at + 1]
+        starts = self._offsets[at]
+        # A row of pixels may begin where another does; all others lie end to end.
+        stops = starts + self.lengths[at] if self._shares else self._offsets[at + 1]
         lengths = stops - starts
         if at.size and (starts.min() < 0 or lengths.min() < 0 or stops.max() > len(self._values)):
             raise DataError(f"{self._path.name} is not what was written", str(self._path), _REMEDY)

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from regard.decode.beam import beam
+from regard.decode.candidates import Prefix
 from regard.decode.hypothesis import BeamTree, Expansion, Hypothesis
-from regard.decode.prefix import Prefix
 from regard.decode.sample import greedy, sample
 from regard.models import Decoder, Encoded, select
 from regard.seams import Seam

@@ -14,11 +14,19 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.decode.compact import kept_rows
-from regard.decode.hypothesis import NOTHING, BeamTree, Expansion, Fate, Finish, Hypothesis
-from regard.decode.penalty import best_to_come, divisor, hypothesis
-from regard.decode.prefix import Prefix, following, numbers
-from regard.decode.rank import best, best_continuations
+from regard.decode.candidates import Prefix, best, best_continuations, following, numbers
+from regard.decode.hypothesis import (
+    NOTHING,
+    BeamTree,
+    Expansion,
+    Fate,
+    Finish,
+    Hypothesis,
+    best_to_come,
+    divisor,
+    hypothesis,
+    kept_rows,
+)
 from regard.models import Decoder, Encoded, select
 from regard.models.encoder import require_encoded
 from regard.settings.decode import DecodeSettings

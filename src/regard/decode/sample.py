@@ -11,11 +11,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.decode.compact import kept_rows
-from regard.decode.hypothesis import NOTHING, Finish, Hypothesis
-from regard.decode.penalty import hypothesis
-from regard.decode.prefix import Prefix, following, numbers
-from regard.decode.rank import best, first
+from regard.decode.candidates import Prefix, best, first, following, numbers
+from regard.decode.hypothesis import NOTHING, Finish, Hypothesis, hypothesis, kept_rows
 from regard.models import Decoder, Encoded, select
 from regard.models.encoder import require_encoded
 from regard.settings.decode import DecodeSettings

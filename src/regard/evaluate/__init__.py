@@ -1,20 +1,31 @@
 """Numbers with signatures: how good answers are, how sure that is, and how to measure it again."""
 
-from regard.evaluate.alignment import Links, alignment_error, links
+from regard.evaluate.brackets import bracket_scores
+from regard.evaluate.cider import cider
 from regard.evaluate.classification import (
     ClassScore,
     accuracy,
     class_scores,
     exact_match,
     macro_f1,
+    span_f1,
+    spans,
     token_accuracy,
 )
 from regard.evaluate.comparison import Comparison, paired
-from regard.evaluate.edit import character_error, edit_distance, phoneme_error, word_error
-from regard.evaluate.fault import coverage, repetition
+from regard.evaluate.error_rate import (
+    Links,
+    alignment_error,
+    character_error,
+    edit_distance,
+    links,
+    phoneme_error,
+    word_error,
+)
 from regard.evaluate.metric import Metric
-from regard.evaluate.span import span_f1, spans
-from regard.evaluate.translation import bleu, chrf, judge_texts
+from regard.evaluate.rouge import rouge
+from regard.evaluate.tour import tour_scores
+from regard.evaluate.translation import bleu, chrf, coverage, judge_texts, repetition
 
 __all__ = [
     "ClassScore",
@@ -24,8 +35,10 @@ __all__ = [
     "accuracy",
     "alignment_error",
     "bleu",
+    "bracket_scores",
     "character_error",
     "chrf",
+    "cider",
     "class_scores",
     "coverage",
     "edit_distance",
@@ -36,8 +49,10 @@ __all__ = [
     "paired",
     "phoneme_error",
     "repetition",
+    "rouge",
     "span_f1",
     "spans",
     "token_accuracy",
+    "tour_scores",
     "word_error",
 ]

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import DataError
-from regard.evaluate.interval import SEED
-from regard.evaluate.metric import Metric, require_parallel
+from regard.evaluate.metric import SEED, Metric, require_parallel
 from regard.evaluate.translation import References, around, bleu_of, chrf_of, reference_lists
 
 if TYPE_CHECKING:

@@ -1,19 +1,18 @@
 """What both model families are built from: recurrent cells, norms, feed-forward, embeddings, blocks."""
 
-from regard.layers.block import DecoderBlock, EncoderBlock
-from regard.layers.embedding import Embedding, Frames, narrowed
-from regard.layers.feedforward import FeedForward
-from regard.layers.front_end import Embedded, FrontEnd, Patches, Source
-from regard.layers.norm import LayerNorm, Residual
+from regard.layers.block import DecoderBlock, EncoderBlock, Stack
+from regard.layers.convolution import Convolution
+from regard.layers.front_end import Embedded, Embedding, Frames, FrontEnd, Patches, Source, narrowed
 from regard.layers.recurrent import Cell, Elman, Gru, Lstm, Recurrent, make_cell
 from regard.layers.several import Memories, SeveralHeads
-from regard.layers.stack import Stack
-from regard.settings.names import Activation, CellName, NormForm, NormOrder
+from regard.layers.sublayer import FeedForward, LayerNorm, Residual
+from regard.settings.architecture import Activation, CellName, NormForm, NormOrder
 
 __all__ = [
     "Activation",
     "Cell",
     "CellName",
+    "Convolution",
     "DecoderBlock",
     "Elman",
     "Embedded",

@@ -15,8 +15,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.errors import UsageError, nearest
-from regard.layers.stack import Stack
-from regard.settings.names import CellName
+from regard.layers.block import Stack
+from regard.settings.architecture import CellName
 
 State = tuple[Tensor, ...]  # (hidden,) or, for an LSTM, (hidden, cell); each (batch, width)
 Inputs = Float[Tensor, "batch length input_width"]

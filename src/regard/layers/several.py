@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.attention import Attention, Heads, Memory, ScaledDot, Softmax
+from regard.attention.attention import SOURCES, TARGET, Site
 from regard.attention.mask import Mask, as_mask
-from regard.attention.site import SOURCES, TARGET, Site
-from regard.layers.norm import LayerNorm
-from regard.settings.names import Combination
+from regard.layers.sublayer import LayerNorm
+from regard.settings.architecture import Combination
 
 States = Float[Tensor, "batch length width"]
 
@@ -28,9 +28,10 @@ States = Float[Tensor, "batch length width"]
 @final
 @dataclass(frozen=True, eq=False)
 class Memories:
-    """What can be attended to in each source, in the order of their names."""
+    """What can be attended to in each source, in the order of their names, and which sources a row has."""
 
     parts: tuple[Memory, ...]
+    there: Bool[Tensor, "batch source"] | None = None
 
 
 @final
@@ -43,8 +44,9 @@ class SeveralHeads(nn.Module):
         self.between = nn.ModuleList(
             LayerNorm(width) for _ in range(len(heads) - 1 if combine == "serial" else 0)
         )
-        self.choice = Choice(width) if combine == "hierarchical" else None
         first = self.each[0].attention
+        layer = 0 if first.site is None else first.site.layer
+        self.choice = Choice(width, layer) if combine == "hierarchical" else None
         if combine == "flat" and first.site is not None:  # whose softmax serves all sources
             first.site = replace(first.site, keys=tuple(heads))
 
@@ -59,7 +61,10 @@ class SeveralHeads(nn.Module):
             heads.remember(states[name], masks[name])
             for name, heads in zip(self.heads, self.each, strict=True)
         ]
-        return Memories((_joined(parts),) if self.combine == "flat" else tuple(parts))
+        there = None
+        if self.choice is not None:
+            there = torch.stack([allowed_keys(part).any(1) for part in parts], 1)
+        return Memories((_joined(parts),) if self.combine == "flat" else tuple(parts), there)
 
     def forward(self, query: States, memories: Memories) -> States:
         """What each state reads from all sources together."""
@@ -72,7 +77,8 @@ class SeveralHeads(nn.Module):
                 return torch.stack(self._contexts(query, memories)).sum(0)
             case "hierarchical":
                 assert self.choice is not None
-                return self.choice(query, torch.stack(self._contexts(query, memories), 2))
+                contexts = torch.stack(self._contexts(query, memories), 2)
+                return self.choice(query, contexts, memories.there)
 
     def _contexts(self, query: States, memories: Memories) -> list[States]:
         pairs = zip(self.each, memories.parts, strict=True)
@@ -91,33 +97,46 @@ class SeveralHeads(nn.Module):
 class Choice(nn.Module):
     """Which source to believe, word by word: softmax over (W_q s_t) . (W_k c_source) / sqrt(width)."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, layer: int = 0) -> None:
         super().__init__()
         self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
-        self.attention = Attention(ScaledDot(), Softmax(), site=Site("choice", TARGET, SOURCES))
+        site = Site("choice", TARGET, SOURCES, layer)
+        self.attention = Attention(ScaledDot(), Softmax(), site=site)
 
     def forward(
-        self, query: States, contexts: Float[Tensor, "batch length source width"]
+        self,
+        query: States,
+        contexts: Float[Tensor, "batch length source width"],
+        there: Bool[Tensor, "batch source"] | None = None,
     ) -> States:
-        """A weighted sum of what was read from each source; every position weighs for itself."""
+        """A weighted sum of what was read from each source; every position weighs for itself.
+
+        A source that is missing has a weight of 0.
+        """
         batch, length = query.shape[:2]
         asks = self.query(query).flatten(0, 1)[
             :, None, None
         ]  # (batch x length, one head, one query)
         choices = contexts.flatten(0, 1)[:, None]
-        memory = self.attention.remember(self.key(choices), choices)
+        mask = None
+        if there is not None:
+            mask = as_mask(there.repeat_interleave(length, 0)[:, None, None])
+        memory = self.attention.remember(self.key(choices), choices, mask)
         return self.attention(asks, memory).reshape(batch, length, -1)
+
+
+def allowed_keys(memory: Memory) -> Bool[Tensor, "batch key"]:
+    """True for every key that is no padding."""
+    batch, keys = len(memory.key), memory.key.shape[2]
+    hidden = None if memory.mask is None else memory.mask.unseen(keys)
+    if hidden is None:
+        return memory.key.new_ones(batch, keys, dtype=torch.bool)
+    return (~hidden).expand(batch, -1)
 
 
 def _joined(parts: list[Memory]) -> Memory:
     """The keys of several memories one behind the other; a key that is padding stays hidden."""
-    allowed = [
-        part.key.new_ones(len(part.key), part.key.shape[2], dtype=torch.bool)
-        if (hidden := None if part.mask is None else part.mask.unseen(part.key.shape[2])) is None
-        else ~hidden
-        for part in parts
-    ]
-    real = torch.cat([one.expand(len(parts[0].key), -1) for one in allowed], 1)
+    real = torch.cat([allowed_keys(part) for part in parts], 1)
     mask = as_mask(real[:, None, None])
     return Memory(
         torch.cat([part.key for part in parts], 2),

@@ -3,10 +3,16 @@
 A script in `bench/` needs four things of it: `timed`, `matrix_rate`, `Table` and `peak_memory`.
 """
 
-from regard.measure.clock import Timing, summary, timed
-from regard.measure.floor import copy_rate, matrix_rate
-from regard.measure.memory import Memory, peak_memory
-from regard.measure.table import Bytes, Cell, Ratio, Seconds, Share, Table
+from regard.measure.figures import Bytes, Cell, Ratio, Seconds, Share, Table
+from regard.measure.instruments import (
+    Memory,
+    Timing,
+    copy_rate,
+    matrix_rate,
+    peak_memory,
+    summary,
+    timed,
+)
 
 __all__ = [
     "Bytes",

@@ -10,13 +10,11 @@ from typing import Any, final
 
 import torch
 
-from regard.measure.attention import attention
-from regard.measure.decoding import decoding
-from regard.measure.floor import copy_rate, matrix_rate
-from regard.measure.looking import looking
+from regard.measure.attention_speed import attention, looking
+from regard.measure.figures import Cell, Table
+from regard.measure.instruments import copy_rate, matrix_rate
+from regard.measure.model_speed import decoding, training
 from regard.measure.scene import Scene
-from regard.measure.table import Cell, Table
-from regard.measure.training import training
 from regard.run.device import choose_device
 from regard.training.machine import processor_name
 

@@ -1,11 +1,19 @@
 """Encoders and readers, and the one place that builds them from settings."""
 
-from regard.models.build import Sizes, SourceSize, build
-from regard.models.decoder import Decoder, TokenDecoder, select
-from regard.models.encoder import Encoded, Encoder, Padded, RnnEncoder, TransformerEncoder
+from regard.models.build import build
+from regard.models.build_decoder import Sizes, SourceSize
+from regard.models.compress import heads_by_site, prune_heads, with_open_gates
+from regard.models.copying import Copying
+from regard.models.decoder import Decoder, Pointer, TokenDecoder, select
+from regard.models.encoder import (
+    Encoded,
+    Encoder,
+    FrontEncoder,
+    Padded,
+    RnnEncoder,
+    TransformerEncoder,
+)
 from regard.models.model import Model, count_parameters
-from regard.models.pointer import Pointer
-from regard.models.prune import heads_by_site, prune_heads, with_open_gates
 from regard.models.readers import (
     AttentionPool,
     Classifier,
@@ -18,8 +26,9 @@ from regard.models.readers import (
 from regard.models.rnn_decoder import RnnDecoder
 from regard.models.transformer_decoder import TransformerDecoder
 from regard.question import SOURCE
-from regard.settings.model import (
+from regard.settings.architecture import (
     ClassifySettings,
+    FrontEncoderSettings,
     ModelSettings,
     PointSettings,
     RnnEncoderSettings,
@@ -35,10 +44,13 @@ __all__ = [
     "AttentionPool",
     "Classifier",
     "ClassifySettings",
+    "Copying",
     "Decoder",
     "Encoded",
     "Encoder",
     "FirstPool",
+    "FrontEncoder",
+    "FrontEncoderSettings",
     "MeanPool",
     "Model",
     "ModelSettings",

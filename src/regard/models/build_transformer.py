@@ -19,8 +19,8 @@ from regard.attention import (
     make_normaliser,
     make_score,
 )
+from regard.attention.attention import INPUTS, TARGET, Site
 from regard.attention.heads import head_width
-from regard.attention.site import INPUTS, TARGET, Site
 from regard.errors import UsageError
 from regard.layers import (
     DecoderBlock,
@@ -31,7 +31,7 @@ from regard.layers import (
     SeveralHeads,
 )
 from regard.question import SOURCE
-from regard.settings.model import StackSettings, TransformerReaderSettings
+from regard.settings.architecture import StackSettings, TransformerReaderSettings
 
 
 def encoder_block(settings: StackSettings, layer: int = 0, source: str = SOURCE) -> EncoderBlock:
@@ -93,6 +93,7 @@ def _heads(settings: StackSettings, site: Site, source: int | None = None) -> He
         key_width=key_width,
         value_width=settings.value_width,
         position=_head_position(settings, key_width) if within else None,
+        learned_gates=settings.gates == "learned",
     )
 
 

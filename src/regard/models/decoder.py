@@ -1,23 +1,29 @@
-"""Anything that generates takes steps: `start`, `step`, and a state that `select` can reorder."""
+"""Anything that generates takes steps: `start`, `step`, a state that `select` can reorder; pointing, too."""
 
 from __future__ import annotations
 
+import math
 import sys
 from abc import ABC, abstractmethod
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Generic, TypeVar, final
 
-from jaxtyping import Float, Int
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from regard.attention import Memory
+from regard.attention import Attention, Memory, Padding
+from regard.errors import DataError
+from regard.layers import Cell
 from regard.models.encoder import Encoded
-from regard.models.loss import summed_loss_of
-from regard.models.readers import Reader
+from regard.models.readers import LOSS, Reader, summed_loss, summed_loss_of
+from regard.settings.architecture import Visits
 
 State = TypeVar("State")
 Tree = TypeVar("Tree")
 
+NEVER = -1e4  # the logit of a stop that comes too soon, while learning: finite, so that a loss is
 Inputs = Int[Tensor, "batch target"]
 Logits = Float[Tensor, "batch target vocabulary"]
 
@@ -66,6 +72,10 @@ class TokenDecoder(Decoder[State]):
 
     output: nn.Linear
 
+    def __init__(self) -> None:
+        super().__init__()
+        LOSS.forms()  # imported now: a compiler would stop where a module is imported
+
     @abstractmethod
     def hidden(self, encoded: Encoded, inputs: Inputs) -> Float[Tensor, "batch target width"]:
         """Teacher forcing, up to the last hidden state."""
@@ -113,3 +123,109 @@ def output_layer(width: int, vocabulary: int, tied: nn.Embedding | None, bias: b
     if bias:
         nn.init.zeros_(layer.bias)
     return layer
+
+
+# Pointing: the attention weights over the input are the output (Vinyals 2015; L81).
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PointerState:
+    """The cell's state, the places that can be pointed at, and those that were."""
+
+    cell: tuple[Tensor, ...]
+    memory: Memory
+    places: Float[Tensor, "batch places width"]
+    lengths: Int[Tensor, " batch"]
+    pointed: Bool[Tensor, "batch places"]
+
+
+@final
+class Pointer(Decoder[PointerState]):
+    """Place 0 is the stop sign; place j + 1 is input j. No place is pointed at twice.
+
+    The input of a step is the state of the place pointed at last, so the output needs no vocabulary. One that
+    `visits` all may stop only when nothing is left: its answers are permutations, such as tours.
+    """
+
+    begin = 0
+    end = 0
+
+    def __init__(
+        self, cell: Cell, attention: Attention, source_width: int, *, visits: Visits = "some"
+    ) -> None:
+        super().__init__()
+        self.cell, self.attention, self.visits = cell, attention, visits
+        self.bridge = nn.Linear(source_width, cell.num_states * cell.width)
+        self.stop = nn.Parameter(torch.randn(source_width) / math.sqrt(source_width))
+
+    def loss(
+        self,
+        output: Tensor,
+        targets: Int[Tensor, ...],
+        smoothing: float = 0.0,  # noqa: ARG002
+    ) -> Float[Tensor, ""]:
+        """No smoothing: places already taken have probability 0, and must keep it."""
+        loss = summed_loss(output, targets, 0.0)
+        if self.visits == "all" and not self.training and not loss.isfinite():
+            raise DataError(
+                "an answer leaves items out, or points at one twice, and this model visits all",
+                where="model.reader.visits",
+                remedy='let it leave items out: model.reader.visits = "some"',
+            )
+        return loss
+
+    def start(self, encoded: Encoded, capacity: int) -> PointerState:  # noqa: ARG002
+        """Nothing pointed at yet."""
+        batch, length = encoded.states.shape[:2]
+        stop = self.stop.expand(batch, 1, -1)
+        places = torch.cat([stop, encoded.states], 1)
+        padding = None if encoded.padding is None else Padding(encoded.padding.lengths + 1)
+        memory = self.attention.remember(places.unsqueeze(1), places.unsqueeze(1), padding)
+        (summary,) = encoded.summaries(1)
+        cell = torch.tanh(self.bridge(summary)).chunk(self.cell.num_states, -1)
+        pointed = torch.zeros(batch, length + 1, dtype=torch.bool, device=places.device)
+        full = torch.full((batch,), length, device=places.device)
+        lengths = full if encoded.padding is None else encoded.padding.lengths
+        return PointerState(tuple(cell), memory, memory.value.squeeze(1), lengths, pointed)
+
+    def step(
+        self, state: PointerState, tokens: Int[Tensor, " batch"]
+    ) -> tuple[Float[Tensor, "batch places"], PointerState]:
+        """Read the place pointed at last; how strongly each place calls next."""
+        pointed = state.pointed | (_one_hot(tokens, state.pointed.shape[1]) & (tokens > 0)[:, None])
+        inputs = state.places[torch.arange(len(tokens), device=tokens.device), tokens]
+        cell = self.cell.step(inputs, state.cell)
+        logits = self._point(cell[0].unsqueeze(1), state.memory).squeeze(1)
+        after = replace(state, cell=cell, pointed=pointed)
+        return self._open(logits, pointed, state.lengths), after
+
+    def forward(self, encoded: Encoded, inputs: Inputs) -> Logits:
+        """Teacher forcing over the given places."""
+        state = self.start(encoded, inputs.shape[1])
+        index = inputs.unsqueeze(-1).expand(-1, -1, state.places.shape[-1])
+        hidden = self.cell.run(state.places.gather(1, index), state.cell)
+        taken = _one_hot(inputs, state.pointed.shape[1]) & (inputs > 0).unsqueeze(-1)
+        pointed = taken.cumsum(1) > 0
+        return self._open(self._point(hidden, state.memory), pointed, state.lengths.unsqueeze(1))
+
+    def _open(
+        self,
+        logits: Float[Tensor, "... places"],
+        pointed: Bool[Tensor, "... places"],
+        lengths: Tensor,
+    ) -> Float[Tensor, "... places"]:
+        """Nothing is pointed at twice; who visits all does not stop before that is done."""
+        logits = logits.masked_fill(pointed, -torch.inf)
+        if self.visits == "some":
+            return logits
+        left = pointed.sum(-1) < lengths
+        stop = logits[..., 0].masked_fill(left, NEVER if self.training else -torch.inf)
+        return torch.cat([stop.unsqueeze(-1), logits[..., 1:]], -1)
+
+    def _point(self, hidden: Float[Tensor, "batch query width"], memory: Memory) -> Tensor:
+        return self.attention.point(hidden.unsqueeze(1), memory).squeeze(1)
+
+
+def _one_hot(places: Tensor, count: int) -> Bool[Tensor, "... places"]:
+    return F.one_hot(places, count).bool()

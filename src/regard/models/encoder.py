@@ -24,7 +24,7 @@ from regard.layers import (
     Stack,
     narrowed,
 )
-from regard.layers.stack import stack_form
+from regard.layers.block import stack_form
 
 
 @final
@@ -34,7 +34,7 @@ class Encoded:
 
     Packed sources share one row, and `segments` tells them apart. States of a picture lie in a grid, column
     after column, `rows` to a column. Of several sources, `parts` holds each by its name, and the other fields
-    are those of the first.
+    are those of the first. `ids` are the symbols of a text, for those who copy them.
     """
 
     states: Float[Tensor, "batch source width"]
@@ -43,6 +43,7 @@ class Encoded:
     segments: Segments | None = None
     rows: int = 1
     parts: Mapping[str, Encoded] = field(default_factory=dict)
+    ids: Int[Tensor, "batch source"] | None = None
 
     @classmethod
     def several(cls, parts: Mapping[str, Encoded]) -> Encoded:
@@ -90,11 +91,23 @@ class Encoder(nn.Module, ABC):
         if padding is not None:
             void = padding.unseen(source.shape[1])
             source = source.masked_fill(void if source.dim() == 2 else void.unsqueeze(-1), 0)
-        return self.embedding.read(source, padding)
+        # Pixels are stored and sent as bytes; a share of 255 is what a front-end reads.
+        frames = source / 255 if source.dtype == torch.uint8 else source
+        return self.embedding.read(frames, padding)
 
     @abstractmethod
     def forward(self, source: Source, padding: Padding | None = None) -> Encoded:
         """The states of a batch of sources, padded on the right."""
+
+
+@final
+class FrontEncoder(Encoder):
+    """What the front-end gives, as it is: each state knows its own region alone (Xu 2015)."""
+
+    def forward(self, source: Source, padding: Padding | None = None) -> Encoded:
+        """One state a region."""
+        embedded = self.embed(source, padding)
+        return Encoded(embedded.states, embedded.padding, rows=embedded.rows)
 
 
 @final

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, final
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -25,11 +27,18 @@ class Model(nn.Module):
     """Each encoder turns one source into states; the reader tags, pools, decodes or points at them.
 
     Nearly every model has one source, and its encoder is `encoder`. Of several, each has an encoder in
-    `sources` under its name. A language model has none.
+    `sources` under its name. A language model has none. While learning, each of several sources is left out
+    of a row as often as `source_dropout` says, but never the last one that it has.
     """
 
-    def __init__(self, encoder: Encoder | Mapping[str, Encoder] | None, reader: Reader) -> None:
+    def __init__(
+        self,
+        encoder: Encoder | Mapping[str, Encoder] | None,
+        reader: Reader,
+        source_dropout: float = 0.0,
+    ) -> None:
         super().__init__()
+        self.source_dropout = source_dropout
         self.encoder = encoder if isinstance(encoder, Encoder) else None
         self.sources = nn.ModuleDict(encoder if isinstance(encoder, Mapping) else {})
         self.reader = reader
@@ -61,6 +70,8 @@ class Model(nn.Module):
             if len(source) == 1:
                 ((values, lengths),) = source.values()
                 return self.encode(values, lengths)
+            if self.training and self.source_dropout:
+                source = _some_left_out(source, self.source_dropout)
             parts = {
                 name: encoder(source[name].values, padding_of(*source[name]))
                 for name, encoder in self.encoders.items()
@@ -68,7 +79,8 @@ class Model(nn.Module):
             return Encoded.several(parts)
         if self.encoder is None:
             return Encoded.nothing(len(source), next(self.parameters()))
-        return self.encoder(source, padding_of(source, lengths))
+        encoded = self.encoder(source, padding_of(source, lengths))
+        return replace(encoded, ids=source) if source.ndim == 2 else encoded  # of tokens alone
 
     def forward(
         self,
@@ -107,6 +119,26 @@ class Model(nn.Module):
             ((source, _),) = source.values()
         encoded = self.encoder.forward_packed(source, packing.source)
         return self.reader.hidden_packed(encoded, inputs, packing.target)
+
+
+def _some_left_out(sources: Sources, share: float) -> dict[str, Padded]:
+    """Each row without some of its sources, by chance; a row never loses all that it has."""
+    lengths = {
+        name: torch.full((len(one.values),), one.values.shape[1], device=one.values.device)
+        if one.lengths is None
+        else one.lengths.to(one.values.device)
+        for name, one in sources.items()
+    }
+    real = torch.stack([own > 0 for own in lengths.values()], 1)
+    kept = torch.rand(real.shape, device=real.device) >= share
+    # Where all would go, one of those that are there stays: which one, is chance again.
+    lucky = (torch.rand(real.shape, device=real.device) * real).argmax(1, keepdim=True)
+    lost = ~(kept & real).any(1, keepdim=True)
+    kept = kept | (lost & torch.zeros_like(kept).scatter(1, lucky, True))
+    return {
+        name: Padded(one.values, torch.where(kept[:, number], lengths[name], 0))
+        for number, (name, one) in enumerate(sources.items())
+    }
 
 
 def _not_packed(part: nn.Module | None) -> UsageError:

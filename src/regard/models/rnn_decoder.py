@@ -15,18 +15,23 @@ from regard.attention import Attention, Memory
 from regard.layers import Cell, Embedding, Memories, SeveralHeads, Stack
 from regard.models.decoder import Inputs, TokenDecoder
 from regard.models.encoder import Encoded
-from regard.settings.names import Looks
+from regard.settings.architecture import Looks
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class RnnState:
-    """Each layer's state, what can be read, and what the last step passes on to the next."""
+    """Each layer's state, what can be read, and what the last step passes on to the next.
+
+    The memory carries what earlier steps read of each source position, where the score looks at that.
+    """
 
     cells: tuple[tuple[Tensor, ...], ...]
     memory: Memory | Memories | None
     source: Float[Tensor, "batch source_width"]
     fed: Float[Tensor, "batch width"]
+    # What the last step read, and the weights it read with, for those who copy by them.
+    looked: tuple[Float[Tensor, "batch source_width"], Float[Tensor, "batch source"]] | None = None
 
 
 Advance = Callable[[RnnState, Tensor], tuple[Tensor, RnnState]]
@@ -67,6 +72,7 @@ class RnnDecoder(TokenDecoder[RnnState]):
         read = self.width + (context if attention is not None else 0)
         self.readout = nn.Linear(read, output.in_features)
         self.dropout = nn.Dropout(dropout)
+        self.shows_weights = False  # whether a state holds what its step looked at
 
     @property
     def extra(self) -> Literal["none", "source", "readout"]:
@@ -80,6 +86,8 @@ class RnnDecoder(TokenDecoder[RnnState]):
     @property
     def is_stepwise(self) -> bool:
         """Whether a step waits for the one before, so that no kernel can run them all."""
+        if isinstance(self.attention, Attention) and self.attention.score.sees:
+            return True
         return self.extra == "readout" or (self.extra == "source" and self.attention is not None)
 
     def compile_steps(self) -> None:
@@ -134,9 +142,10 @@ class RnnDecoder(TokenDecoder[RnnState]):
 
     def advance(self, state: RnnState, word: Tensor) -> tuple[Tensor, RnnState]:
         """The readout and the state after one embedded word."""
-        inputs, context = word, None
+        inputs, context, memory = word, None, state.memory
+        looked: tuple[Tensor, Tensor] | None = None
         if self.attention is not None and self.looks == "before":
-            context = self._read(state.cells[-1][0].unsqueeze(1), state.memory).squeeze(1)
+            context, memory, looked = self._look(state.cells[-1][0], memory)
             inputs = torch.cat([word, context], -1)
         elif self.extra == "source":
             inputs = torch.cat([word, state.source], -1)
@@ -148,9 +157,22 @@ class RnnDecoder(TokenDecoder[RnnState]):
             cells.append(after)
             inputs = after[0]
         if self.attention is not None and context is None:
-            context = self._read(inputs.unsqueeze(1), state.memory).squeeze(1)
+            context, memory, looked = self._look(inputs, memory)
         fed = self._readout(inputs, context)
-        return fed, RnnState(tuple(cells), state.memory, state.source, fed)
+        return fed, RnnState(tuple(cells), memory, state.source, fed, looked)
+
+    def _look(
+        self, hidden: Float[Tensor, "batch width"], memory: Memory | Memories | None
+    ) -> tuple[Tensor, Memory | Memories | None, tuple[Tensor, Tensor] | None]:
+        """What one step reads, the memory as the next step finds it, and the weights if they are wanted."""
+        own = self.attention
+        if isinstance(own, Attention) and (self.shows_weights or own.score.sees):
+            assert isinstance(memory, Memory)
+            read = own.read(hidden[:, None, None], memory)
+            context = read.context.flatten(1)
+            looked = (context, read.weights.flatten(1)) if self.shows_weights else None
+            return context, read.memory, looked
+        return self._read(hidden.unsqueeze(1), memory).squeeze(1), memory, None
 
     def _all_at_once(self, state: RnnState, words: Tensor) -> Tensor:
         if self.extra == "source":

@@ -18,7 +18,7 @@ from regard.layers import (
     Stack,
     narrowed,
 )
-from regard.layers.stack import is_sharded, stack_form
+from regard.layers.block import is_sharded, stack_form
 from regard.models.decoder import Inputs, TokenDecoder
 from regard.models.encoder import Encoded
 
@@ -66,6 +66,13 @@ class TransformerDecoder(TokenDecoder[TransformerState]):
         self, state: TransformerState, tokens: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch vocabulary"], TransformerState]:
         """One position: its cost does not grow with a second pass over what came before."""
+        hidden, after = self.advance(state, tokens)
+        return self.output(hidden.squeeze(1)), after
+
+    def advance(
+        self, state: TransformerState, tokens: Int[Tensor, " batch"]
+    ) -> tuple[Float[Tensor, "batch 1 width"], TransformerState]:
+        """The last hidden state of one position, and the state after it."""
         states = self.embedding(tokens.unsqueeze(1), state.position)
         caches = []
         for block, cache, source in zip(self.blocks, state.caches, state.sources, strict=True):
@@ -73,7 +80,7 @@ class TransformerDecoder(TokenDecoder[TransformerState]):
             caches.append(cache_after)
         states = states if self.norm is None else self.norm(states)
         after = TransformerState(tuple(caches), state.sources, state.position + 1)
-        return self.output(states.squeeze(1)), after
+        return states, after
 
     def hidden(self, encoded: Encoded, inputs: Inputs) -> Float[Tensor, "batch target width"]:
         """All positions at once, each seeing only those before it."""

@@ -16,6 +16,10 @@ DEFAULT_OF = {
     "point": "vinyals2015-sort",
     "language": "language",
     "fill": "devlin2019",
+    "multisource": "libovicky2017",
+    "parse": "vinyals2015-parse",
+    "caption": "captioner",
+    "summarise": "see2017",
 }
 FEW_EXAMPLES = 10_000  # up to so many examples to train on, the smaller model of a family
 SMALLER = {"vaswani2017-small": "vaswani2017-tiny"}

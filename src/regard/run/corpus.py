@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, final
 
 from regard.data.example import Example, Kind, Tally, require_some
-from regard.data.readers import Source, splits, understand
+from regard.data.source import Source, splits, understand
 from regard.data.toys import Toy, toy
 from regard.errors import DataError, UsageError
 from regard.run.settings import DataSettings
@@ -53,11 +53,17 @@ class Corpus:
             )
         paths = [Path(path) for path in settings.train]
         hint = example_of(task)
-        found = splits(paths, hint, on_bad_utf8=settings.on_bad_utf8)
+        columns = settings.columns
+        found = splits(paths, hint, on_bad_utf8=settings.on_bad_utf8, columns=columns)
         valid = found.valid
         if settings.valid:
             given = [Path(path) for path in settings.valid]
-            valid = understand(given, hint or found.train.kind, on_bad_utf8=settings.on_bad_utf8)
+            valid = understand(
+                given,
+                hint or found.train.kind,
+                on_bad_utf8=settings.on_bad_utf8,
+                columns=columns,
+            )
         return cls(settings, train=found.train, valid=valid)
 
     @property
@@ -149,4 +155,4 @@ def left_out(tally: Tally) -> str:
 
 
 def _digest(example: Example) -> int:
-    return int.from_bytes(hashlib.blake2b(repr(example).encode(), digest_size=8).digest(), "big")
+    return int.from_bytes(hashlib.blake2b(example.decides.encode(), digest_size=8).digest(), "big")

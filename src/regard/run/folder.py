@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 PROBES = 500  # validation examples kept as text, to predict and to look at
 SAMPLES = 4  # of which so many are shown at each evaluation
-CHUNK = 2_000  # examples encoded at once
 
 Report = Callable[[str, int], None]  # (what is being done, how many are done)
 
@@ -220,7 +219,7 @@ class Run:
         files.make_folder(folder.parent)
         tally = Tally()
         # The library encodes on all cores, and meanwhile the next examples are read.
-        chunks = _chunks(corpus.examples(role, tally), CHUNK)
+        chunks = _chunks(corpus.examples(role, tally), self.task.chunk)
         rows = prefetch(self.task.block, chunks, 1, 2)
         label = f"reading {role} data"
         columns = self.task.columns
@@ -250,9 +249,9 @@ def _task(folder: Path, settings: RunSettings, corpus: Corpus, report: Report) -
     path = folder / "tokenizer.json"
     if path.is_file():
         return read_task(path, settings.task)
-    task = TASKS[settings.task].learn(
+    task = TASKS[settings.task].learn_from(
         lambda: corpus.examples("train"),
-        settings.text,
+        settings,
         lambda done: report("learning the vocabulary", done),
     )
     started = start_vocabulary(folder)

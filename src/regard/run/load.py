@@ -21,7 +21,7 @@ from regard.box.card import stated_hash
 from regard.config import Settings
 from regard.errors import MemoryLimitError, ModelFileError, UsageError
 from regard.models import Model, ModelSettings, Sizes, build, count_parameters, with_open_gates
-from regard.models.quantize import SCALE, widened
+from regard.models.compress import SCALE, widened
 from regard.run import files, weights
 from regard.run.device import free_memory, is_out_of_memory
 from regard.run.find import read_bounded
@@ -217,6 +217,8 @@ def refuse_unbuildable(settings: RunSettings) -> None:
                 remedy="choose a smaller number: `regard config PRESET` shows sensible ones",
             )
     sizes = TASKS[settings.task].trial_sizes(shared=settings.text.shared)
+    if sizes is None:  # only data can say
+        return
     free = free_memory(_CPU)
     needed = 4 * sum(_least(group) for group in (settings.model.encoder, settings.model.reader))
     if free is None or needed <= free:

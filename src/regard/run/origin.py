@@ -198,8 +198,8 @@ def _fetch_encoder(folder: Path, origin: Path, settings: RunSettings, earlier: R
 
 
 def _shape(encoder: Settings | None) -> dict[str, Any]:
-    """What decides the shapes of an encoder's weights; dropout does not."""
-    return {} if encoder is None else encoder.model_dump(exclude={"dropout"})
+    """What decides the shapes of an encoder's weights; dropout does not, and gates may be new."""
+    return {} if encoder is None else encoder.model_dump(exclude={"dropout", "gates"})
 
 
 def _refuse_other_text(settings: RunSettings, earlier: RunSettings) -> None:

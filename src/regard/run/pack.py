@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import final
 
 from regard.errors import UsageError
-from regard.models.quantize import Weights, narrowed
+from regard.models.compress import Weights, narrowed
 from regard.run import files
 from regard.run.find import folder_of, read_bounded
 from regard.run.folder import Run

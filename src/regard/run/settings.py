@@ -16,10 +16,11 @@ from pydantic import (
 
 from regard.config import Settings
 from regard.data.batches import BatchSettings
+from regard.data.formats.beside import Columns
+from regard.data.image import PictureSettings
 from regard.presets import DEFAULT_OF
-from regard.settings.decode import DecodeSettings
-from regard.settings.model import ModelSettings, StackSettings
-from regard.settings.objective import ObjectiveSettings
+from regard.settings.architecture import ModelSettings, StackSettings
+from regard.settings.decode import DecodeSettings, ObjectiveSettings
 from regard.tasks.names import PACKS
 from regard.text import TextSettings
 
@@ -37,10 +38,21 @@ class DataSettings(Settings):
     """Files to validate on; without them some examples are held out."""
     test: tuple[str, ...] = ()
     """Files for a last score, never learned from."""
+    sources: tuple[str, ...] = ()
+    """Several sources by name: a file each before the target's file, or columns of a table or JSON lines."""
+    target: str | None = None
+    """The name of the target, where there are several sources: the last file, or a column."""
     examples: PositiveInt | None = None
     """Learn from at most so many."""
     on_bad_utf8: Literal["stop", "skip"] = "stop"
     """What to do at a line that is not UTF-8."""
+
+    @property
+    def columns(self) -> Columns | None:
+        """Which columns are read and which one is written, where there are several sources."""
+        if not self.sources:
+            return None
+        return Columns(self.sources, self.target or "target")
 
 
 class TrainSettings(Settings):
@@ -115,6 +127,8 @@ class RunSettings(Settings):
     """What to learn from."""
     text: TextSettings = TextSettings()
     """How text becomes symbols."""
+    picture: PictureSettings = PictureSettings()
+    """How pictures become columns of pixels."""
     model: ModelSettings
     """What it is made of."""
     batch: BatchSettings = BatchSettings()
@@ -145,6 +159,25 @@ class RunSettings(Settings):
         moved = {name: train[name] for name in ("smoothing", "agreement") if name in train}
         rest = {name: value for name, value in train.items() if name not in moved}
         return {**tree, "train": rest, "objective": {**moved, **objective}} if moved else tree
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_gates(cls, tree: Any) -> Any:
+        """A price for open heads (`objective.l0`) is for gates that can close: all, if none is named."""
+        match tree:
+            case {"objective": {"l0": float(price) | int(price)}, "model": dict(model)} if (
+                price > 0
+            ):
+                sides = {
+                    name: side
+                    for name, side in model.items()
+                    if isinstance(side, dict) and side.get("kind") == "transformer"
+                }
+                if any(side.get("gates") == "learned" for side in sides.values()):
+                    return tree
+                gated = {name: {**side, "gates": "learned"} for name, side in sides.items()}
+                return {**tree, "model": {**model, **gated}}
+        return tree
 
     @model_validator(mode="after")
     def _packs(self) -> RunSettings:

@@ -1,15 +1,22 @@
-"""How to generate: one group of settings for every search."""
+"""How a model generates, and what its training minimises: two groups of settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
 
 from regard.config import Settings, parse
 from regard.errors import UsageError, kind_of
-from regard.settings.names import Penalty
+from regard.settings.architecture import Penalty
 
 
 class DecodeSettings(Settings):
@@ -71,3 +78,23 @@ def changed(settings: DecodeSettings, changes: Mapping[str, Any]) -> DecodeSetti
             )
         tree["beam"] = max(tree["beam"], tree["top_beams"])
     return parse(DecodeSettings, tree, where="decode")
+
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+class ObjectiveSettings(Settings):
+    """A sum of terms; the negative log-likelihood of the right answer always counts with weight 1."""
+
+    smoothing: Share = 0.1
+    """Share of the probability that label smoothing gives to all other symbols, from 0 to below 1."""
+    agreement: NonNegativeFloat = 0.0
+    """How strongly two passes with different dropout must agree (R-Drop); 5 helps small corpora."""
+    coverage: NonNegativeFloat = 0.0
+    """Weight of the coverage loss, which punishes attending twice to the same place; 1 is usual."""
+    entropy: float = 0.0
+    """Weight of the attention's entropy: above 0 makes attention sharper, below 0 broader."""
+    disagreement: NonNegativeFloat = 0.0
+    """Weight of how alike the heads of one attention look; above 0 drives heads apart."""
+    l0: NonNegativeFloat = 0.0
+    """Loss a symbol that each open head costs, in nats: above 0 closes heads; 0.001 to 0.1 is sensible."""

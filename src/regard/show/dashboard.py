@@ -5,8 +5,10 @@ It is drawn anew each time, as large as the console is then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import final
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -16,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.show import heatmap
-from regard.show.curve import curve, thinned
+from regard.show.colour import BLOCKS
 from regard.show.label import isolated, one_line, shortened
 from regard.show.moment import Moment, told
 from regard.traces.trace import Trace
@@ -178,3 +180,31 @@ def _side_by_side(left: RenderableType, right: RenderableType) -> RenderableType
     table = Table.grid(padding=(0, GAP, 0, 0))
     table.add_row(left, right)
     return table
+
+
+# Numbers over time, drawn with blocks that are filled from below.
+
+EIGHTHS = len(BLOCKS) - 1
+
+
+def thinned(values: Sequence[float], width: int) -> list[float]:
+    """At most `width` values in their order: where there are more, means of neighbours."""
+    finite = [value for value in values if math.isfinite(value)]
+    count = min(width, len(finite))
+    cuts = [len(finite) * number // count for number in range(count + 1)] if count else []
+    return [math.fsum(finite[start:stop]) / (stop - start) for start, stop in pairwise(cuts)]
+
+
+def curve(values: Sequence[float], height: int = 1) -> list[str]:
+    """The lines of a picture, a column a value.
+
+    The lowest value still has the thinnest block, so that every place in time is seen.
+    """
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    spread = high - low or 1.0
+    tall = [1 + round((value - low) / spread * (height * EIGHTHS - 1)) for value in values]
+    return ["".join(_block(one, floor) for one in tall) for floor in reversed(range(height))]
+
+
+def _block(tall: int, floor: int) -> str:
+    return BLOCKS[min(max(tall - floor * EIGHTHS, 0), EIGHTHS)]

@@ -20,12 +20,12 @@ from rich.style import Style
 
 from regard.errors import UsageError
 from regard.show.colour import Paint
-from regard.show.frame import Frame
-from regard.show.label import in_ascii, one_line, padded, piece_names, shortened
+from regard.show.label import Frame, in_ascii, one_line, padded, piece_names, shortened
 
 if TYPE_CHECKING:
     from regard.traces.trace import Trace
 
+SHARE = "share of "  # how the ribbon of a source is called
 LEGEND = 20  # cells from the least weight to the most
 TOPS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 AXES = {
@@ -195,6 +195,31 @@ def site_map(
         wrap=wrap,
         most_rows=most_rows,
     )
+
+
+def shares(trace: Trace) -> RenderableType | None:
+    """Which share of its attention each step gave to each source; None where sources do not compete."""
+    own = [one for one in trace.ribbons if one.name.startswith(SHARE)]
+    if not own:
+        return None
+    names = [one.name.removeprefix(SHARE) for one in own]
+    axis = trace.axes[own[0].axis]
+    weights = np.array([one.values for one in own], np.float32).T
+    title = "share of attention: answer down, sources across"
+    return heat_map(weights, piece_names(axis.pieces), names, title, numbers=True)
+
+
+def ribbons(trace: Trace) -> Iterator[RenderableType]:
+    """Numbers along an axis, such as p_gen of each step and coverage of each word: one picture an axis."""
+    for axis in trace.axes:
+        own = [one for one in trace.ribbons if one.axis == axis and not one.name.startswith(SHARE)]
+        if own:
+            weights = np.array([one.values for one in own], np.float32)
+            names = [one.name for one in own]
+            title = f"{' and '.join(names)}: {AXES.get(axis, axis)} across"
+            yield heat_map(
+                weights, names, piece_names(trace.axes[axis].pieces), title, numbers=True
+            )
 
 
 def alignment(trace: Trace, numbers: bool = False) -> RenderableType:

@@ -21,7 +21,7 @@ import numpy as np
 from regard import __version__
 from regard.errors import UsageError
 from regard.show.label import one_line, shortened
-from regard.tasks.choose import TASKS
+from regard.tasks.verbs import TASKS
 from regard.traces.overview import candidates, overview, task_about
 from regard.traces.site import TracedSite
 from regard.traces.trace import Trace
@@ -131,7 +131,8 @@ def _numbers(
     parts: list[np.ndarray] = []
     layout, start = [], 0
     for site in sites:
-        wanted = ("weights", *(_SCORED if neurons else ()))
+        # The page works scores out of query and key alone; where a score notices more, it shows none.
+        wanted = ("weights", *(_SCORED if neurons and site.noticed is None else ()))
         arrays = {name: array for name, array in site.arrays().items() if name in wanted}
         places = {}
         for name, array in arrays.items():

@@ -21,7 +21,10 @@ from regard.show.label import isolated, one_line, piece_names, shortened
 
 if TYPE_CHECKING:
     from regard.tasks import Prediction
-    from regard.training import table as compared
+    from regard.training import compare_runs as compared
+    from regard.training.machine import Machine
+    from regard.training.trials import Finding
+
 
 BAR = 10  # cells of a probability of 1
 ALTERNATIVES = 5
@@ -159,3 +162,27 @@ def _faint(text: str) -> Text:
 def _lines(text: str) -> Text:
     """Several lines of our own, as settings that are wrong come together."""
     return Text("\n".join(map(one_line, text.split("\n"))))
+
+
+# What `regard doctor` finds: the machine as a grid, each finding as a line with its mark.
+
+COLOURS = {"right": "green", "wrong": "bold red", "note": "yellow"}
+
+
+def machine_grid(machine: Machine) -> RenderableType:
+    """Everything known about the machine."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for name, value in machine.facts():
+        table.add_row(Text(name, style="dim"), Text(value))
+    return Group(table, Text())
+
+
+def finding_line(finding: Finding) -> RenderableType:
+    """`✓ determinism: five steps taken twice end in the same bits`, and below it what to do."""
+    colour = COLOURS[finding.state]
+    told = Text.assemble(
+        (finding.mark, colour), " ", (finding.name, "bold"), ": ", one_line(finding.told)
+    )
+    if not finding.remedy:
+        return told
+    return Group(told, Text(f"    try: {one_line(finding.remedy)}", style=colour))

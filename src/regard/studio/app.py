@@ -31,8 +31,7 @@ from regard.studio import (
 from regard.studio.refusal import Refusal
 from regard.studio.schema import FAULTS
 from regard.studio.security import Guard
-from regard.studio.state import Studio
-from regard.studio.warm import warmed
+from regard.studio.state import Studio, warmed
 
 log = logging.getLogger("regard.studio")
 

@@ -14,12 +14,10 @@ from fastapi.responses import Response, StreamingResponse
 
 from regard.errors import RegardError
 from regard.studio import schema
-from regard.studio.cost import check_cost
-from regard.studio.goal import check_goal, goal_of
+from regard.studio.checks import check_cost, check_goal, goal_of, symbols_of
 from regard.studio.refusal import Refusal, as_json
 from regard.studio.schema import AnswerAsked, TraceAsked
 from regard.studio.state import Studio, warm_studio
-from regard.studio.symbol import symbols_of
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
@@ -160,7 +158,7 @@ class _Work:
 
     def answered(self, text: str, to: str | None = None) -> dict[str, Any]:
         """The trace of one text, kept, as the page hears of it; the thread of the model does this."""
-        from regard.answer.look import trace
+        from regard.answer.tracing import trace
         from regard.traces.overview import overview
 
         predictor, asked = self.predictor, self.asked

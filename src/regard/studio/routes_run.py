@@ -26,8 +26,8 @@ def about(studio: Here) -> Response:
     A run that is trained meanwhile is in the list when it is asked for again, behind the others.
     """
     from regard.data.toys import TOYS
-    from regard.tasks.choose import TASKS
     from regard.tasks.names import task_for
+    from regard.tasks.verbs import TASKS
     from regard.traces.overview import task_about
 
     studio.look_again()

@@ -9,11 +9,10 @@ from fastapi import APIRouter, Depends, Query
 from fastapi import Path as InPath
 from fastapi.responses import Response
 
-from regard.studio import picture, schema
-from regard.studio.kinds import KINDS, Kind
+from regard.studio import schema, trace_store
 from regard.studio.refusal import as_json
 from regard.studio.state import Studio, warm_studio
-from regard.studio.traces import head_of, number_of, site_of
+from regard.studio.trace_store import KINDS, Kind, head_of, number_of, site_of
 
 router = APIRouter(prefix="/api/trace", tags=["trace"])
 Here = Annotated[Studio, Depends(warm_studio)]
@@ -62,13 +61,13 @@ def weights(
     trace = studio.traces.get(id)
     found = site_of(trace, site)
     if what == "scores":
-        return _raw(picture.as_floats(head_of(found.scores, head)))
+        return _raw(trace_store.as_floats(head_of(found.scores, head)))
     table = head_of(found.weights, head)
     if words:
         from regard.tasks.axis import merge
 
         table = merge(table[None], trace.axes[found.queries], trace.axes[found.keys])[0]
-    return _raw(picture.as_floats(table))
+    return _raw(trace_store.as_floats(table))
 
 
 @router.get(
@@ -80,7 +79,7 @@ def thumbnails(id: Id, studio: Here) -> Response:
     Shades to look at, not numbers to read: `weights` has those.
     """
     sites = studio.traces.get(id).sites
-    tiles = [picture.tile(head).tobytes() for site in sites for head in site.weights]
+    tiles = [trace_store.tile(head).tobytes() for site in sites for head in site.weights]
     return _raw(b"".join(tiles))
 
 
@@ -137,7 +136,7 @@ def rollout(id: Id, layer: Number, studio: Here) -> Response:
     Numbers as `weights` has them. 422 for a model without self-attention.
     """
     layers = studio.traces.get(id).rollout()
-    return _raw(picture.as_floats(layers[number_of(str(layer), len(layers))]))
+    return _raw(trace_store.as_floats(layers[number_of(str(layer), len(layers))]))
 
 
 @router.get("/{id}/export.{kind}", response_class=Response, responses=FILES, summary="Take it away")
@@ -154,7 +153,7 @@ def export(
     head: Annotated[str, Query(max_length=8, description="from 0, or `mean`")] = "mean",
 ) -> Response:
     """The whole trace (json, npz: docs/trace-format.md; html: a page of its own), or one map (svg, csv)."""
-    from regard.studio.export import write
+    from regard.studio.trace_export import write
 
     content = write(studio.traces.get(id), kind, site, head)
     headers = {**LASTING, "content-disposition": f'attachment; filename="attention.{kind}"'}

@@ -198,11 +198,41 @@ class Step(BaseModel):
 
 
 class Axis(BaseModel):
-    """The tokens along one side of a map, and the words they belong to."""
+    """One side of a map: a name for every place, and the words, or other wholes, they belong to."""
 
     pieces: Annotated[list[str], Field(description="as the model reads them; `▁` is a space")]
     word_ids: Annotated[list[int], Field(description="for each piece the number of its word")]
     words: list[str]
+
+
+class TokensAxis(Axis):
+    """The tokens of a text."""
+
+    kind: Literal["tokens"]
+
+
+class GridAxis(Axis):
+    """The cells of a picture, column after column."""
+
+    kind: Literal["grid"]
+    rows: int
+    columns: int
+    picture: Annotated[str, Field(description="the picture as a data URL; empty if not known")]
+
+
+class TimesAxis(Axis):
+    """Moments of a sound."""
+
+    kind: Literal["times"]
+    seconds: Annotated[list[float], Field(description="of each moment, from the beginning")]
+    waveform: Annotated[list[float], Field(description="the loudness of the sound, to draw it")]
+
+
+class ItemsAxis(Axis):
+    """Items to choose from."""
+
+    kind: Literal["items"]
+    points: Annotated[list[list[float]], Field(description="the numbers of each; may be empty")]
 
 
 class Site(BaseModel):
@@ -225,6 +255,10 @@ class Site(BaseModel):
     width: Annotated[int, Field(description="neurons that a score is a sum of")]
     value_width: int
     has_bias: Annotated[bool, Field(description="whether the distance adds to a score")]
+    features: Annotated[
+        int,
+        Field(description="numbers that a query notices about a key beside it; nearly always 0"),
+    ]
     sharpness: Annotated[
         list[float],
         Field(description="of each head: the mean, over queries, of its largest weight"),
@@ -250,6 +284,14 @@ class Answer(BaseModel):
     words: list[str] = []
 
 
+class Ribbon(BaseModel):
+    """One number for each place of an axis."""
+
+    name: Annotated[str, Field(description="p_gen, coverage, gate: as the literature calls it")]
+    axis: Annotated[str, Field(description="the axis whose places have these values")]
+    values: list[float]
+
+
 class TraceAbout(BaseModel):
     """An answer and the list of what can be looked at."""
 
@@ -259,10 +301,14 @@ class TraceAbout(BaseModel):
     question: str
     answer: Answer
     steps: list[Step]
-    axes: Annotated[dict[str, Axis], Field(description="source, target, said and others, by name")]
+    axes: Annotated[
+        dict[str, TokensAxis | GridAxis | TimesAxis | ItemsAxis],
+        Field(description="source, target, said and others, by name"),
+    ]
     sites: list[Site]
     language: Annotated[str, Field(description="of the question, guessed; empty if of no matter")]
     to: Annotated[str, Field(description="the language of the answer; empty if there is one alone")]
+    ribbons: Annotated[list[Ribbon], Field(description="numbers along an axis, such as gates")]
     look: Annotated[
         str, Field(description="the path of the site that best shows the answer's origin")
     ]

@@ -8,6 +8,7 @@ loopback bring the token. Nothing is ever shared with another origin.
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import hmac
 import socket
@@ -19,9 +20,7 @@ from urllib.parse import parse_qs
 from fastapi.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.studio.body import check_json, read_body, replay
-from regard.studio.door import door
-from regard.studio.refusal import Refusal
+from regard.studio.refusal import Refusal, check_json, read_body, replay
 from regard.studio.settings import StudioSettings
 
 COOKIE = "regard-token"
@@ -228,3 +227,53 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sent
+
+
+# The door of a studio that others can reach: a page that asks for the token, and nothing else.
+
+_STYLE = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { display: grid; place-items: center; min-height: 90vh; margin: 1rem; }
+form { display: grid; gap: 0.75rem; width: min(26rem, 100%); }
+h1, p { margin: 0; }
+input, button { font: inherit; padding: 0.6rem 0.8rem; }
+"""
+_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_POLICY = (
+    f"default-src 'none'; style-src 'sha256-{_HASH}'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>regard studio</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<form method="get" action="/">
+<h1>regard studio</h1>
+<p{role}>{said}</p>
+<label for="token">Token</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+<button>Open</button>
+</form>
+</main>
+</body>
+</html>
+"""
+
+
+def door(is_wrong: bool) -> Response:
+    """A form; what is typed comes back as the address that `regard studio` printed would."""
+    asks = "This studio asks for its token: it stands in the address that `regard studio` printed."
+    said = "That is not the token. " + asks if is_wrong else asks
+    role = ' role="alert"' if is_wrong else ""
+    return Response(
+        _PAGE.format(style=_STYLE, said=said, role=role),
+        401,
+        {"content-security-policy": _POLICY, "www-authenticate": "Bearer"},
+        "text/html; charset=utf-8",
+    )

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import hashlib
+import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 from starlette.requests import Request
 
-from regard.studio.demo import Demo
-from regard.studio.events import Broadcast
-from regard.studio.line import Tail
-from regard.studio.meter import Meter
-from regard.studio.models import Shelf, is_live
-from regard.studio.page import File
-from regard.studio.queue import WorkQueue
+from regard.errors import UsageError
+from regard.studio.live import Broadcast, Demo, Tail
 from regard.studio.settings import StudioSettings
-from regard.studio.traces import TraceStore
-from regard.studio.warm import warmed
+from regard.studio.shelf import Shelf, is_live
+from regard.studio.trace_store import TraceStore
+from regard.studio.work_queue import Meter, WorkQueue
 
 LOOK = 1.0  # seconds between two looks at runs that others train
 DEMO = Path("runs/demo")
@@ -111,3 +111,81 @@ async def warm_studio(request: Request) -> Studio:
     """The same, once all that works with models is loaded."""
     await warmed()
     return studio_of(request)
+
+
+# The page's files, read once into memory: a request can name one of them, and nothing else on any disk.
+
+FOLDER = Path(__file__).parent / "page"
+KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/vnd.microsoft.icon",
+    ".woff2": "font/woff2",
+    ".webmanifest": "application/manifest+json",
+    ".txt": "text/plain; charset=utf-8",
+}
+
+
+@final
+@dataclass(frozen=True)
+class File:
+    """One file of the page, ready to be sent."""
+
+    content: bytes
+    kind: str
+    lasting: bool  # its name changes with its content, so that it can be kept for ever
+
+    @property
+    def mark(self) -> str:
+        """A tag that changes with the content."""
+        return f'"{hashlib.sha256(self.content).hexdigest()[:20]}"'
+
+
+def read_page(folder: Path | None = None) -> dict[str, File]:
+    """Every plain file of the built page by its path; without a page, an error before anything is served."""
+    folder = FOLDER if folder is None else folder
+    if not (folder / "index.html").is_file():
+        raise UsageError(
+            "the studio's page is not built, and this copy of regard came without it",
+            where=str(folder),
+            remedy="build it once, with Node 20 or newer: make page; an installed release has it built in; "
+            "regard studio --no-page serves the programming interface alone",
+        )
+    found: dict[str, File] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and not path.is_symlink() and path.suffix in KINDS:
+            found[name] = File(path.read_bytes(), KINDS[path.suffix], name.startswith("assets/"))
+    return found
+
+
+# The heavy half of the library, imported once, by one thread, while the page is already being drawn.
+# Two threads that import modules which need each other can each see half of one; so nobody else may begin.
+
+_one_at_a_time = threading.Lock()
+_done = threading.Event()
+
+
+def warm_up() -> None:
+    """Import all that routes use; at once, the second time."""
+    with _one_at_a_time:
+        if not _done.is_set():
+            import regard.data.toys
+            import regard.studio.trace_export
+            import regard.traces.trace
+            import regard.worked  # noqa: F401
+
+            # A full collection walks all that libraries hold, 0.1 s each time, and everybody waits.
+            gc.collect()
+            gc.freeze()
+            _done.set()
+
+
+async def warmed() -> None:
+    """Wait until it is done."""
+    if not _done.is_set():
+        await asyncio.to_thread(warm_up)

@@ -9,34 +9,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regard.models.loss import IGNORE
+    from regard.models.readers import IGNORE
     from regard.tasks.batch import Batch
-    from regard.tasks.choose import TASKS
+    from regard.tasks.caption import Caption
     from regard.tasks.classify import Classify
     from regard.tasks.fill import Fill
     from regard.tasks.language import Language
     from regard.tasks.point import Point
+    from regard.tasks.summarise import Summarise
     from regard.tasks.tag import Tag
     from regard.tasks.task import Prediction, Task
     from regard.tasks.translate import Translate
+    from regard.tasks.verbs import TASKS
 
 __all__ = [
     "IGNORE",
     "TASKS",
     "Batch",
+    "Caption",
     "Classify",
     "Fill",
     "Language",
     "Point",
     "Prediction",
+    "Summarise",
     "Tag",
     "Task",
     "Translate",
 ]
 
 _HOME_OF = {
-    "IGNORE": "models.loss",
-    "TASKS": "tasks.choose",
+    "IGNORE": "models.readers",
+    "TASKS": "tasks.verbs",
     "Batch": "tasks.batch",
     "Prediction": "tasks.task",
 }

@@ -9,8 +9,8 @@ from __future__ import annotations
 from abc import ABC
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, final
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, final
 
 import numpy as np
 from jaxtyping import Float
@@ -41,6 +41,15 @@ class Axis(ABC):  # noqa: B024
 
     def __len__(self) -> int:
         return len(self.pieces)
+
+    def describe(self) -> dict[str, Any]:
+        """All of it as a mapping, for JSON: what its kind has, and the names that every kind has."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return own | {"pieces": self.pieces, "word_ids": self.word_ids, "words": self.words}
+
+    def fitted(self, states: int, rows: int) -> Axis:  # noqa: ARG002
+        """The same, once a front-end has made so many states of it, `rows` to a column of a grid."""
+        return self
 
 
 class Places(Axis):
@@ -96,6 +105,10 @@ class Grid(Places):
     columns: int
     picture: str = ""
     kind: Literal["grid"] = "grid"
+
+    def fitted(self, states: int, rows: int) -> Grid:
+        """The grid that the front-end made of the picture."""
+        return replace(self, rows=rows, columns=states // rows)
 
     @property
     def pieces(self) -> tuple[str, ...]:

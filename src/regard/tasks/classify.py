@@ -11,15 +11,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.attention.site import LABEL
+from regard.attention.attention import LABEL
 from regard.data.example import Example, Labelled
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, accuracy, macro_f1
 from regard.models import SOURCE, Model
-from regard.models.loss import IGNORE
+from regard.models.readers import IGNORE
 from regard.tasks.axis import Axis, Tokens, typed
 from regard.tasks.batch import Batch, lengths_of, padded
-from regard.tasks.labelling import Labelling, known
+from regard.tasks.tag import Labelling, known
 from regard.tasks.task import (
     Examples,
     Forced,
@@ -111,7 +111,12 @@ class Classify(Labelling):
         row = {"source": self.encode(text), "target": np.zeros(1, np.int32)}
         return Forced(row, axes, list(answer.ids))
 
-    def of_steps(self, text: str, logits: Tensor) -> Float[Tensor, "step choice"]:  # noqa: ARG002
+    def of_steps(
+        self,
+        text: str,  # noqa: ARG002
+        logits: Tensor,
+        ids: Sequence[int],  # noqa: ARG002
+    ) -> Float[Tensor, "step choice"]:
         """The one step."""
         return logits[:1]
 

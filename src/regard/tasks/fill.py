@@ -15,17 +15,17 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.attention.site import TARGET
+from regard.attention.attention import TARGET
 from regard.data.example import Example, Line
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
 from regard.evaluate import Metric, exact_match
 from regard.models import SOURCE, Model, Sizes
 from regard.models.encoder import Padded, padding_of
-from regard.models.loss import IGNORE
+from regard.models.readers import IGNORE
 from regard.tasks.axis import Axis, Tokens, axis_of
 from regard.tasks.batch import Batch, lengths_of, padded
-from regard.tasks.labelling import known
+from regard.tasks.tag import known
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
 from regard.text import BEGIN, END, PAD, Codec, TextSettings
 
@@ -206,7 +206,12 @@ class Fill(Task):
         """A piece of the vocabulary."""
         return self.source.piece(number)
 
-    def of_steps(self, text: str, logits: Tensor) -> Float[Tensor, "step choice"]:
+    def of_steps(
+        self,
+        text: str,
+        logits: Tensor,
+        ids: Sequence[int],  # noqa: ARG002
+    ) -> Float[Tensor, "step choice"]:
         """Those of the masks."""
         hidden = np.flatnonzero(self.encode(text) == self.mask)
         return self._sayable(logits[0, torch.from_numpy(hidden).to(logits.device)])

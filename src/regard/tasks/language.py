@@ -9,12 +9,12 @@ from typing import final
 import numpy as np
 import torch
 
-from regard.attention.site import INPUTS, TARGET
+from regard.attention.attention import INPUTS, TARGET
 from regard.data.example import Example, Line
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, exact_match
 from regard.models import Model, Sizes
-from regard.models.loss import IGNORE
+from regard.models.readers import IGNORE
 from regard.tasks.axis import Axis, axis_of
 from regard.tasks.batch import Batch, padded, shifted
 from regard.tasks.search import generate, given_of, names_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from regard.data.example import Kind, Labelled, Line, Pair, Pointed, Tagged
+from regard.data.example import Captioned, Kind, Labelled, Line, Pair, Parsed, Pointed, Tagged
+from regard.data.formats.beside import Several
 from regard.errors import UsageError, nearest
 
 LEARNS_FROM: dict[str, Kind] = {
@@ -12,14 +13,20 @@ LEARNS_FROM: dict[str, Kind] = {
     "point": Pointed,
     "language": Line,
     "fill": Line,
+    "multisource": Several,
+    "parse": Parsed,
+    "caption": Captioned,
+    "summarise": Pair,
 }
 PACKS = {"translate"}  # tasks whose rows may lie end to end in one batch
+READS_FILES = {"caption"}  # tasks whose questions name files: pictures, not lines of text
 COMMANDS = {  # the command that asks a model of this task; any other is asked by `regard predict`
     "translate": "translate",
     "tag": "tag",
     "classify": "classify",
     "point": "point",
     "language": "continue",
+    "caption": "caption",
 }
 
 

@@ -5,6 +5,7 @@ agreement     two passes that dropout makes differ should say the same (R-Drop, 
 coverage      sum over source positions of min(attention now, attention so far) (See 2017): no repetition
 entropy       how spread out the attention is; a positive weight sharpens it, a negative one spreads it (L92)
 disagreement  how alike the heads of one attention look, by cosine; minimised, heads part ways (Li 2018)
+l0            how many heads are open, on average over the noise of their gates (Louizos 2018, Voita 2019)
 
 Every term is summed over the targets of a batch, like the loss, so that one count divides them all.
 """
@@ -21,12 +22,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.attention import watch
+from regard.attention import Heads, watch
+from regard.attention.gate import chance_open
 from regard.attention.watch import Seen
 from regard.errors import UsageError
 from regard.models import Model
-from regard.models.loss import IGNORE
-from regard.settings.objective import ObjectiveSettings
+from regard.models.readers import IGNORE
+from regard.settings.decode import ObjectiveSettings
 from regard.tasks.batch import Batch
 from regard.tasks.task import Task
 
@@ -119,6 +121,32 @@ class Disagreement(Term):
         return _mean(_likeness(weights) * _judged(weights, forward)[:, :1] for weights in several)
 
 
+@final
+@dataclass(frozen=True)
+class OpenHeads(Term):
+    """The expected L0 norm of the gates: sum over heads of P(z != 0), for every target (Voita 2019)."""
+
+    weight: float
+    name: str = "l0"
+
+    def value(self, forward: Pass) -> Value:
+        """The expected number of open heads, times the targets of the batch."""
+        return open_heads(forward.model) * forward.batch.count
+
+
+def open_heads(model: Model) -> Value:
+    """How many heads with learned gates are open on average, as part of the graph of gradients."""
+    gates = [part.openness for part in model.modules() if isinstance(part, Heads)]
+    learned = [chance_open(one).sum() for one in gates if one is not None]
+    if not learned:
+        raise UsageError(
+            "no head of this model has a gate that is learned",
+            where="objective.l0",
+            remedy='take a Transformer with model.encoder.gates = "learned"; or leave l0 at 0',
+        )
+    return torch.stack(learned).sum()
+
+
 def _likeness(weights: Float[Tensor, "batch heads query key"]) -> Float[Tensor, "batch 1 query"]:
     """The mean over pairs of heads, from |sum of unit vectors|^2 = heads + 2 sum of cosines."""
     heads = weights.shape[1]
@@ -173,6 +201,7 @@ class Objective:
                 (Coverage, settings.coverage),
                 (Entropy, settings.entropy),
                 (Disagreement, settings.disagreement),
+                (OpenHeads, settings.l0),
             )
             if weight != 0
         ]

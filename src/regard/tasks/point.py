@@ -8,11 +8,11 @@ from typing import final
 
 import numpy as np
 
-from regard.attention.site import INPUTS, PLACES, TARGET
+from regard.attention.attention import INPUTS, PLACES, TARGET
 from regard.data.example import Example, Pointed
 from regard.decode import DecodeSettings
 from regard.errors import DataError, ModelFileError, UsageError
-from regard.evaluate import Metric, exact_match, word_error
+from regard.evaluate import Metric, exact_match, tour_scores, word_error
 from regard.models import SOURCE, Model, Sizes
 from regard.question import Question
 from regard.tasks.axis import Axis, Items, Tokens
@@ -186,6 +186,18 @@ class Point(Task):
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """Whole answers right, and how far the others are off."""
         return [exact_match(predicted, answers), word_error(predicted, answers)]
+
+    def beside(
+        self, questions: Sequence[str], predicted: Sequence[str], answers: Sequence[str]
+    ) -> list[Metric]:
+        """Of round trips through points, how long they are, beside the given ones."""
+        problems = [items_of(question) for question in questions]
+        due = [list(map(int, answer.split())) for answer in answers]
+        every = zip(problems, due, strict=True)
+        if self.features < 2 or any(sorted(one) != list(range(len(items))) for items, one in every):
+            return []
+        said = [[int(place) for place in answer.split()] for answer in predicted]
+        return tour_scores(problems, said, due)
 
 
 def _place(symbol: int | str) -> int:

@@ -8,20 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import final
+from typing import Any, final
 
 import torch
 
 from regard.decode import BeamTree, DecodeSettings, Hypothesis, Prefix, beam, search
 from regard.errors import UsageError, nearest
-from regard.models import SOURCE, Model, Padded
-from regard.tasks.batch import side_by_side
-from regard.tasks.groups import Group, crowds, groups
-from regard.tasks.task import Prediction, Progress, Read, Task, device_of
+from regard.models import SOURCE, Decoder, Model, Padded
+from regard.tasks.batch import Group, crowds, groups, side_by_side
+from regard.tasks.task import Prediction, Progress, Read, Task, Write, device_of
 from regard.text import BEGIN, END, PAD, Codec
 
 Symbols = Sequence[int | str]
-Write = Callable[[Sequence[int]], tuple[str, tuple[str, ...]]]
+Constrain = Callable[[Decoder[Any], Sequence[int]], Decoder[Any]]
 EMPTY = Prediction("", 0.0)
 CROWD = 128  # hypotheses
 
@@ -47,15 +46,22 @@ def find(
     given = [*task.prompt(text), *task.given(prefix, length_of(source))]
     if prefix and given[-1] == task.end:
         ended = Hypothesis(tuple(given[:-1]), (), 0.0, "end")
-        return Found(prediction([ended], task.write), len(given))
+        return Found(prediction([ended], task.writer(text)), len(given))
     if not length_of(source) and not task.reads_nothing:
         return Found(EMPTY)
     trees: list[BeamTree] | None = None if settings.sample else []
     prefixes = [given] if given else None
     (answer,) = generate(
-        model, [source], settings, task.write, tokens=1, prefixes=prefixes, trees=trees
+        model,
+        [source],
+        settings,
+        task.writer(text),
+        tokens=1,
+        prefixes=prefixes,
+        trees=trees,
+        constrain=lambda decoder, rows: task.constrained(decoder, [text for _ in rows]),
     )
-    return Found(answer, len(given), trees[0] if trees else None)
+    return Found(task.completed(text, answer), len(given), trees[0] if trees else None)
 
 
 @torch.inference_mode()
@@ -63,16 +69,18 @@ def generate(
     model: Model,
     sources: Sequence[Read],
     settings: DecodeSettings,
-    write: Write,
+    write: Write | Sequence[Write],
     *,
     tokens: int,
     advance: Progress | None = None,
     prefixes: Sequence[Sequence[int]] | None = None,
     trees: list[BeamTree] | None = None,
+    constrain: Constrain | None = None,
 ) -> list[Prediction]:
-    """The best output of each source; `write` turns symbols into text and their names.
+    """The best output of each source; `write` turns symbols into text and their names: one, or one a source.
 
-    `trees`, where it is given, gets the tree of candidates behind each answer.
+    `trees`, where it is given, gets the tree of candidates behind each answer. `constrain` keeps the
+    decoder to what can answer these sources, by their numbers.
     """
     model.eval()
     device = device_of(model)
@@ -80,16 +88,19 @@ def generate(
     for group in _grouped(model, [max(1, length_of(one)) for one in sources], tokens, settings):
         rows = [sources[number] for number in group.filled]
         encoded = model.encode(_read(rows, group.length, device))
+        decoder = model.decoder
+        if constrain is not None:
+            decoder = constrain(decoder, group.filled)
         prefix = None
         if prefixes is not None:
             prefix = Prefix.of([prefixes[number] for number in group.filled], device)
         if trees is None:
-            results = search(model.decoder, encoded, settings, prefix, group.filled)
+            results = search(decoder, encoded, settings, prefix, group.filled)
         else:
-            results, grown = beam(model.decoder, encoded, settings, prefix, tree=True)
+            results, grown = beam(decoder, encoded, settings, prefix, tree=True)
             trees += (grown or [])[: len(group.members)]
         for number, hypotheses in zip(group.members, results, strict=False):
-            found[number] = prediction(hypotheses, write)
+            found[number] = prediction(hypotheses, write if callable(write) else write[number])
         if advance is not None:
             advance(len(group.members))
     return found

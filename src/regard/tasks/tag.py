@@ -1,8 +1,9 @@
-"""One label a word (L78)."""
+"""One label a word (L78), and what tagging shares with other tasks that give labels and search nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -11,19 +12,76 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.attention.site import TARGET
+from regard.attention.attention import TARGET
 from regard.data.example import Example, Tagged
 from regard.decode import DecodeSettings
 from regard.evaluate import Comparison, Metric, exact_match, span_f1, token_accuracy
 from regard.evaluate.comparison import paired_counts
-from regard.models import SOURCE, Model
-from regard.models.loss import IGNORE
+from regard.models import SOURCE, Model, Sizes
+from regard.models.readers import IGNORE
 from regard.tasks.axis import Axis, Tokens
-from regard.tasks.batch import Batch, lengths_of, padded
-from regard.tasks.labelling import Labelling, known
-from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, label_id, only
+from regard.tasks.batch import Batch, groups, lengths_of, padded
+from regard.tasks.task import (
+    Examples,
+    Forced,
+    Prediction,
+    Progress,
+    Row,
+    Task,
+    device_of,
+    label_id,
+    only,
+)
 from regard.text import PAD, Codec, Labels, TextSettings
-from regard.text.treebank import words_of
+from regard.text.words import words_of
+
+
+@dataclass(frozen=True, eq=False)
+class Labelling(Task, ABC):
+    """A task whose answers are labels from a list."""
+
+    source: Codec
+    labels: Labels
+    sides = "source"
+    searches = False
+
+    def to_dict(self) -> dict[str, str]:
+        """Pieces and labels."""
+        return {"source": self.source.to_json(), "labels": self.labels.to_json()}
+
+    @classmethod
+    def from_dict(cls, documents: Mapping[str, str]) -> Labelling:
+        """Pieces and labels."""
+        return cls(Codec.from_json(documents["source"]), Labels.from_json(documents["labels"]))
+
+    def symbol(self, number: int) -> str:
+        """A label."""
+        return self.labels.decode(number)
+
+    def pieces_of(self, row: Row) -> dict[str, tuple[str, ...]]:
+        """The text; labels are whole."""
+        return {"source": self.source.pieces(row["source"])}
+
+    @property
+    def sizes(self) -> Sizes:
+        """Pieces in, labels out."""
+        return Sizes(source=self.source.size, labels=self.labels.size)
+
+
+@torch.inference_mode()
+def known(
+    model: Model, inputs: Sequence[np.ndarray], tokens: int, advance: Progress | None
+) -> Iterator[tuple[int, Tensor]]:
+    """The number of each input, and the log-probabilities that the model gives its labels."""
+    model.eval()
+    for group in groups([len(row) for row in inputs], tokens):
+        rows = [inputs[member] for member in group.filled]
+        lengths = torch.tensor([len(row) for row in rows])
+        source = padded(rows, group.length, PAD).to(device_of(model))
+        found = model(source, lengths.to(source.device)).log_softmax(-1).cpu()
+        yield from zip(group.members, found, strict=False)
+        if advance is not None:
+            advance(len(group.members))
 
 
 @final
@@ -117,7 +175,12 @@ class Tag(Labelling):
         row = {"source": pieces, "target": np.zeros(len(pieces), np.int32)}
         return Forced(row, axes, list(answer.ids))
 
-    def of_steps(self, text: str, logits: Tensor) -> Float[Tensor, "step choice"]:
+    def of_steps(
+        self,
+        text: str,
+        logits: Tensor,
+        ids: Sequence[int],  # noqa: ARG002
+    ) -> Float[Tensor, "step choice"]:
         """Those of each word's first piece."""
         _, starts = self.pieces(words_of(text))
         return logits[0, torch.from_numpy(starts).to(logits.device)]

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
 import torch
@@ -16,13 +16,14 @@ from torch import Tensor
 from regard.attention import Room
 from regard.data.columns import ColumnKind, Frames, Ids, Ragged
 from regard.data.example import Example
+from regard.data.image import PictureSettings
 from regard.decode import DecodeSettings
 from regard.errors import DataError, UsageError
 from regard.evaluate import Comparison, Metric, exact_match
 from regard.evaluate.comparison import paired_counts
-from regard.layers.stack import is_sharded
-from regard.models import SOURCE, Model, Sizes, TokenDecoder
-from regard.models.loss import IGNORE, disagreement
+from regard.layers.block import is_sharded
+from regard.models import SOURCE, Decoder, Model, Sizes, TokenDecoder
+from regard.models.readers import IGNORE, disagreement
 from regard.question import Question
 from regard.tasks.axis import Axis
 from regard.tasks.batch import Batch, padded, shifted, side_by_side
@@ -36,6 +37,8 @@ Examples = Callable[[], Iterator[Example]]
 Progress = Callable[[int], None]
 Row = Mapping[str, np.ndarray]
 Read = np.ndarray | Row
+Write = Callable[[Sequence[int]], tuple[str, tuple[str, ...]]]
+Name = Callable[[int], str]
 Joined = Mapping[
     str, tuple[np.ndarray, np.ndarray]
 ]  # values end to end, and the length of each row
@@ -85,6 +88,19 @@ class Forced:
     ids: list[int]  # what the steps said, the end included
 
 
+@runtime_checkable
+class Reads(Protocol):
+    """How each kind of source is read: the settings of a run are such a value."""
+
+    @property
+    def text(self) -> TextSettings:
+        """How text is cut."""
+
+    @property
+    def picture(self) -> PictureSettings:
+        """How pictures become columns of pixels."""
+
+
 class Task(ABC):
     """One kind of learning. It holds the vocabularies, and so is the only place where text becomes ids.
 
@@ -106,6 +122,7 @@ class Task(ABC):
     )
     hint: ClassVar[str] = "Type a text"  # what a person is asked to give
     reading: ClassVar[str] = ""  # how the symbols of an answer are read, where that is not plain
+    chunk: ClassVar[int] = 2_000  # examples that are encoded at once
     continues: ClassVar[bool] = False  # whether an answer begins with the question
 
     @property
@@ -124,7 +141,14 @@ class Task(ABC):
         return cls()
 
     @classmethod
-    def trial_sizes(cls, *, shared: bool) -> Sizes:
+    def learn_from(
+        cls, examples: Examples, settings: Reads, progress: Progress | None = None
+    ) -> Task:
+        """The same with the settings of every kind of source; most tasks read text alone."""
+        return cls.learn(examples, settings.text, progress)
+
+    @classmethod
+    def trial_sizes(cls, *, shared: bool) -> Sizes | None:
         """Sizes to try with whether a model of these settings can be built, before any data is read."""
         return Sizes(source=7, target=7, labels=3, shared=shared)
 
@@ -221,7 +245,24 @@ class Task(ABC):
         from regard.tasks.search import generate
 
         read = list(map(self.encode, inputs))
-        return generate(model, read, settings, self.write, tokens=tokens, advance=advance)
+        found = generate(
+            model,
+            read,
+            settings,
+            [self.writer(text) for text in inputs],
+            tokens=tokens,
+            advance=advance,
+            constrain=lambda decoder, rows: self.constrained(decoder, [inputs[n] for n in rows]),
+        )
+        return [self.completed(text, answer) for text, answer in zip(inputs, found, strict=True)]
+
+    def constrained(self, decoder: Decoder[Any], texts: Sequence[str]) -> Decoder[Any]:  # noqa: ARG002
+        """What a search drives: the decoder, kept to what can answer these questions, one a row."""
+        return decoder
+
+    def completed(self, text: str, answer: Prediction) -> Prediction:  # noqa: ARG002
+        """An answer that was found, with what only its question can say."""
+        return answer
 
     def ask(self, text: str) -> Question:
         """A question by its sources; of several, the text is a JSON object."""
@@ -248,6 +289,14 @@ class Task(ABC):
         """What a search found, as text, and the name of each symbol."""
         names = tuple(map(self.symbol, ids))
         return " ".join(names), names
+
+    def writer(self, text: str) -> Write:  # noqa: ARG002
+        """`write` for the answers to one question, some of whose symbols may be its own words."""
+        return self.write
+
+    def namer(self, text: str) -> Name:  # noqa: ARG002
+        """`symbol` for the answers to one question."""
+        return self.symbol
 
     @abstractmethod
     def forced(self, text: str, answer: Prediction) -> Forced:
@@ -285,7 +334,12 @@ class Task(ABC):
             )
         return []
 
-    def of_steps(self, text: str, logits: Tensor) -> Float[Tensor, "step choice"]:  # noqa: ARG002
+    def of_steps(
+        self,
+        text: str,  # noqa: ARG002
+        logits: Tensor,
+        ids: Sequence[int],  # noqa: ARG002
+    ) -> Float[Tensor, "step choice"]:
         """The logits that each step was said from."""
         return logits[0]
 
@@ -311,6 +365,15 @@ class Task(ABC):
     ) -> list[Metric]:
         """All that a test says about answers; some tasks name typical faults beside their metrics."""
         return self.judge(predicted, answers)
+
+    def beside(
+        self,
+        questions: Sequence[str],  # noqa: ARG002
+        predicted: Sequence[str],  # noqa: ARG002
+        answers: Sequence[str],  # noqa: ARG002
+    ) -> list[Metric]:
+        """What can be measured of answers only beside their questions, such as the length of a tour."""
+        return []
 
     def compare(
         self,

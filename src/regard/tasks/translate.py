@@ -10,33 +10,23 @@ from typing import final
 import numpy as np
 
 from regard.attention import Packing, Room
-from regard.attention.site import INPUTS, TARGET
+from regard.attention.attention import INPUTS, TARGET
 from regard.data.columns import Ragged
 from regard.data.example import Example, Pair
 from regard.decode import DecodeSettings
-from regard.evaluate import (
-    Comparison,
-    Metric,
-    bleu,
-    chrf,
-    coverage,
-    exact_match,
-    judge_texts,
-    paired,
-    repetition,
-)
 from regard.models import SOURCE, Model, Sizes
-from regard.models.loss import IGNORE
-from regard.tasks.axis import Axis, axis_of, typed
+from regard.models.readers import IGNORE
+from regard.tasks.axis import Axis, typed
 from regard.tasks.batch import Batch, filled, lengths_of, padded, shifted
-from regard.tasks.search import EMPTY, generate, given_of, names_of
-from regard.tasks.task import Examples, Forced, Joined, Prediction, Progress, Row, Task, only
+from regard.tasks.search import EMPTY, generate
+from regard.tasks.task import Examples, Forced, Joined, Prediction, Progress, Row, only
+from regard.tasks.writing import Writing
 from regard.text import BEGIN, END, PAD, Codec, TextSettings
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Translate(Task):
+class Translate(Writing):
     """Source text in, target text out. Both end with the end symbol, so that even nothing is something."""
 
     source: Codec
@@ -159,29 +149,14 @@ class Translate(Task):
 
     def forced(self, text: str, answer: Prediction) -> Forced:
         """Source, what each step said, and what it had read before."""
-        ended = () if answer.finish == "length" else (END,)
-        ids = [*answer.ids, *ended]
-        target = axis_of(self.target, ids)
+        ids, target, inputs = self.said(answer)
         source = np.array([*self.source.encode(text), END], np.int32)
         axes: dict[str, Axis] = {
             SOURCE: typed(self.source, text, after=(END,)),
             TARGET: target,
-            INPUTS: target.later(self.target.piece(BEGIN)),
+            INPUTS: inputs,
         }
         return Forced({"source": source, "target": np.array(ids, np.int32)}, axes, ids)
-
-    def told(self, text: str, answer: str) -> Prediction | None:  # noqa: ARG002
-        """The pieces of the answer."""
-        return Prediction(answer, ids=tuple(self.target.encode(answer))) if answer else None
-
-    def symbol(self, number: int) -> str:
-        """A piece of the target's vocabulary."""
-        return self.target.piece(number)
-
-    @property
-    def named(self) -> Mapping[str, int]:
-        """The pieces of the target's vocabulary."""
-        return names_of(self.target)
 
     @property
     def prose(self) -> Codec:
@@ -195,14 +170,6 @@ class Translate(Task):
             "target": self.target.pieces(row["target"]),
         }
 
-    def given(self, prefix: Sequence[int | str], places: int) -> list[int]:  # noqa: ARG002
-        """Pieces of the target's vocabulary."""
-        return given_of(self.target, prefix)
-
-    def write(self, ids: Sequence[int]) -> tuple[str, tuple[str, ...]]:
-        """Ids as text, and the name of each."""
-        return self.target.decode(ids), tuple(self.target.piece(number) for number in ids)
-
     def question(self, example: Example) -> str:
         """The source."""
         assert isinstance(example, Pair)
@@ -212,37 +179,6 @@ class Translate(Task):
         """The target."""
         assert isinstance(example, Pair)
         return example.target
-
-    def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
-        """BLEU and chrF with their signatures, and how often the answer is right to the letter."""
-        return [bleu(predicted, answers), chrf(predicted, answers), exact_match(predicted, answers)]
-
-    def report(
-        self,
-        predicted: Sequence[str],
-        answers: Sequence[str],
-        *,
-        lowercase: bool = False,
-        tokenize: str = "13a",
-    ) -> list[Metric]:
-        """The same, and two typical faults of translations: repeating, and leaving out."""
-        found = judge_texts(predicted, [answers], lowercase=lowercase, tokenize=tokenize)
-        return [*found, repetition(predicted), coverage(predicted, answers)]
-
-    def compare(
-        self,
-        first: Sequence[str],
-        second: Sequence[str],
-        answers: Sequence[str],
-        *,
-        lowercase: bool = False,
-        tokenize: str = "13a",
-    ) -> list[Comparison]:
-        """By BLEU and by chrF."""
-        return [
-            paired(first, second, answers, lowercase=lowercase, tokenize=tokenize),
-            paired(first, second, answers, metric="chrf", lowercase=lowercase),
-        ]
 
 
 def _ended(texts: Sequence[list[int]]) -> Ragged:

@@ -1,4 +1,4 @@
-"""What a trained model does, each task by its verb: `model.translate(text)`, `model.tag(text)`.
+"""The tasks by name, and what a trained model does by the verb of its task: `model.translate(text)`.
 
 A task without a verb here is answered by `model(question)` and by `model.predict`.
 """
@@ -7,17 +7,61 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypeAlias, overload
+from contextlib import ExitStack
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import torch
 
+from regard import presets
 from regard.config import parse
+from regard.data.example import Kind
+from regard.data.image import question_of
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
-from regard.tasks.choose import TASKS
-from regard.tasks.problem import Asked, Problem, listed, written
+from regard.question import Asked, Problem, listed, written
+from regard.tasks.caption import Caption
+from regard.tasks.classify import Classify
+from regard.tasks.fill import Fill
+from regard.tasks.language import Language
+from regard.tasks.multisource import Multisource
+from regard.tasks.names import LEARNS_FROM
+from regard.tasks.parse import Parse
+from regard.tasks.point import Point
+from regard.tasks.summarise import Summarise
+from regard.tasks.tag import Tag
 from regard.tasks.task import Prediction, Task
+from regard.tasks.translate import Translate
+
+TASKS: dict[str, type[Task]] = {
+    kind.name: kind
+    for kind in (
+        Translate,
+        Tag,
+        Classify,
+        Point,
+        Language,
+        Fill,
+        Multisource,
+        Parse,
+        Caption,
+        Summarise,
+    )
+}
+
+
+def register(task: type[Task], example: Kind, preset: str) -> ExitStack:
+    """Make a task known: what it learns from, and the preset that it is learned with by default.
+
+    For ever, or as long as a `with` lasts.
+    """
+    tables: tuple[dict[str, Any], ...] = (TASKS, LEARNS_FROM, presets.DEFAULT_OF)
+    known = ExitStack()
+    for table, value in zip(tables, (task, example, preset), strict=True):
+        table[task.name] = value
+        known.callback(table.pop, task.name, None)
+    return known
+
 
 Texts: TypeAlias = list[str] | tuple[str, ...]  # a plain string is a sequence of strings, too
 
@@ -147,6 +191,27 @@ class Verbs(ABC):
         self.require("fill")
         found = [answer.text for answer in self.predict(texts, truncate=truncate)]
         return found[0] if isinstance(texts, str) else found
+
+    @overload
+    def parse(self, texts: str, *, beam: int | None = None) -> str: ...
+    @overload
+    def parse(self, texts: Texts, *, beam: int | None = None) -> list[str]: ...
+    def parse(self, texts: str | Texts, *, beam: int | None = None) -> str | list[str]:
+        """The tree over each sentence, in brackets; words stand between spaces: `the cat sat .`"""
+        self.require("parse")
+        found = [answer.text for answer in self.predict(texts, beam=beam)]
+        return found[0] if isinstance(texts, str) else found
+
+    def caption(self, pictures: Any, *, beam: int | None = None) -> Any:
+        """What each picture says or shows: a text for one, a list of texts for several.
+
+        A picture is a path, a data URL, bytes of shape (rows, columns[, 3]), or what Pillow opened.
+        """
+        self.require("caption")
+        several = isinstance(pictures, list | tuple)
+        asked = [question_of(one) for one in (pictures if several else [pictures])]
+        found = [answer.text for answer in self.predict(asked, beam=beam)]
+        return found if several else found[0]
 
     def point(
         self,

@@ -16,8 +16,7 @@ from tokenizers.pre_tokenizers import Metaspace
 
 from regard.errors import UsageError
 from regard.text import document
-from regard.text.count import refuse_surrogates
-from regard.text.learn import learn
+from regard.text.learn import learn, refuse_surrogates
 from regard.text.settings import TextSettings
 from regard.text.vocabulary import BYTES, NEVER, SPECIALS, UNKNOWN, Vocabulary, reserved
 from regard.text.words import piece_label, splitter, starts_word, word_label, word_starts
@@ -76,9 +75,18 @@ class Codec:
         return self._vocabulary.to_json()
 
     @property
+    def vocabulary(self) -> Vocabulary:
+        """All that it knows, as plain data."""
+        return self._vocabulary
+
+    @property
     def settings(self) -> TextSettings:
         """What it was trained with."""
         return self._vocabulary.settings
+
+    def assembled(self) -> Tokenizer:
+        """The library's tokenizer that does the cutting, put together anew: its owner may change it."""
+        return _tokenizer(self._vocabulary)
 
     @property
     def size(self) -> int:
@@ -108,6 +116,19 @@ class Codec:
             _refuse(texts)
             raise
         return [encoding.ids for encoding in encodings]
+
+    def typed_batch(self, texts: Sequence[str]) -> list[tuple[list[int], list[str]]]:
+        """The ids of many texts, and for each id the letters it stands for as they were typed."""
+        try:
+            spaced = [self._spaced_out(text) for text in texts]
+            encodings = self._tokenizer.encode_batch(spaced, add_special_tokens=False)
+        except TypeError:
+            _refuse(texts)
+            raise
+        return [
+            (one.ids, [text[start:stop] for start, stop in one.offsets])
+            for one, text in zip(encodings, spaced, strict=True)
+        ]
 
     def explain(self, text: str) -> Encoding:
         """The pieces of a text and the words they belong to, written so that a person can read them."""

@@ -10,7 +10,7 @@ from typing import final
 
 from regard.errors import DataError, UsageError, nearest
 from regard.text import document
-from regard.text.count import refuse_surrogates
+from regard.text.learn import refuse_surrogates
 from regard.text.words import is_control
 
 FORMAT = "regard-labels"

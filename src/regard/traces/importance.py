@@ -3,15 +3,17 @@
 gradient   E |dL / d gate| over examples, the gate a factor of 1 on the head (Michel 2019, equation 2); within
            each layer divided by the norm of its heads, as the paper does
 ablation   how much a loss or a score changes when the head alone is closed (Michel 2019, section 3)
+l0         the chance that its learned gate is open (Voita 2019), of a model trained with `objective.l0`
 
 A gate multiplies a head's weights, which is the same as multiplying its context: the model stays as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import final
 
 import numpy as np
@@ -19,11 +21,18 @@ import torch
 from torch import Tensor
 
 from regard.attention import Aligned, Attention, Heads
+from regard.attention.attention import Site
+from regard.attention.gate import chance_open
+from regard.config import to_toml
 from regard.data.example import Example
 from regard.errors import DataError, UsageError
 from regard.models import Model
-from regard.tasks.batch import Batch
-from regard.tasks.groups import groups
+from regard.models.compress import heads_by_site, prune_heads
+from regard.run import files
+from regard.run.folder import Run
+from regard.run.load import write_task
+from regard.settings.decode import DecodeSettings
+from regard.tasks.batch import Batch, groups
 from regard.tasks.task import Task, device_of
 from regard.traces.site import Kind, kind_of_site
 
@@ -133,6 +142,39 @@ def by_gradient(task: Task, model: Model, examples: Sequence[Example]) -> dict[P
     }
 
 
+def score_of(
+    task: Task, model: Model, examples: Sequence[Example], settings: DecodeSettings
+) -> float:
+    """The task's own score of the model's answers, such as BLEU; one where less is better is negative."""
+    model.eval()
+    answers = task.predict(model, [task.question(one) for one in examples], settings)
+    metric, *_ = task.judge([one.text for one in answers], [task.answer(one) for one in examples])
+    return metric.value if metric.higher_is_better else -metric.value
+
+
+def by_gates(model: Model) -> dict[Place, float]:
+    """The chance that each learned gate is open; 0, where it is closed in the model that answers."""
+    model.eval()
+    found: dict[Place, float] = {}
+    has_learned = False
+    for path in _attentions(model):
+        owner = model.get_submodule(path.removesuffix(".attention"))
+        assert isinstance(owner, Heads)
+        chances = torch.ones_like(owner.gate)  # where gates are not learned, nothing may be removed
+        if owner.openness is not None:
+            has_learned = True
+            chances = chance_open(owner.openness.detach()) * (owner.gate > 0)
+        found |= {(path, head): value for head, value in enumerate(chances.tolist())}
+    if not has_learned:
+        raise UsageError(
+            "this model was trained without gates that can be learned",
+            where="l0",
+            remedy="train it with a price for open heads: "
+            "regard train ... --start-from RUN --set objective.l0=0.01",
+        )
+    return found
+
+
 def by_ablation(model: Model, measure: Measure) -> dict[Place, float]:
     """By how much a measure grows when each head alone is closed: of a loss, what the head is worth."""
     whole = measure()
@@ -187,3 +229,58 @@ def _count(model: Model, path: str) -> int:
     owner = model.get_submodule(path.removesuffix(".attention"))
     assert isinstance(owner, Heads)
     return owner.num_heads
+
+
+# A run with fewer heads, written so that it loads everywhere and trains on.
+
+
+def least_needed(
+    model: Model, measure: Measure, order: Sequence[Place], most: float
+) -> list[Place]:
+    """As many heads of this order as can be closed while the measure grows by `most` at the most.
+
+    Found by bisection: a loss grows, by and large, with every head that goes.
+    """
+    whole = measure()
+    low, high = 0, len(order)  # `low` can be closed; more than `high` cannot
+    while low < high:
+        middle = (low + high + 1) // 2
+        (point,) = curve(model, measure, order, [len(order) - middle])
+        if point.value <= whole + most:
+            low = middle
+        else:
+            high = middle - 1
+    return list(order[:low])
+
+
+def write_pruned(run: Run, model: Model, remove: Collection[Place], folder: Path) -> Run:
+    """A run folder without these heads: settings, vocabulary and weights, and no checkpoints."""
+    if folder.exists():
+        raise DataError("this folder is there already", str(folder), "name another one: --out")
+    known = places(model)
+    if unknown := [place for place in remove if place not in known]:
+        raise UsageError(f"there is no head {unknown[0]}", "remove", "take them from `places`")
+    by_site: dict[Site, set[int]] = {}
+    sites = {id(heads): site for site, heads in heads_by_site(model).items()}
+    for path, head in remove:
+        owner = model.get_submodule(path.removesuffix(".attention"))
+        by_site.setdefault(sites[id(owner)], set()).add(head)
+    smaller, settings = prune_heads(model, run.settings.model, by_site)
+    files.make_folder(folder)
+    objective = run.settings.objective.model_copy(update={"l0": 0.0})  # its gates are settled
+    changes = {"model": settings, "start": None, "objective": objective}
+    written = run.settings.model_copy(update=changes)
+    write_task(folder / "tokenizer.json", run.task, written.task)
+    made = Run(folder, written, run.task)
+    made.save_model(smaller.state_dict())
+    files.write_atomic(folder / "config.toml", to_toml(written).encode())
+    return made
+
+
+def counted(model: Model, remove: Collection[Place]) -> Mapping[str, tuple[int, int]]:
+    """How many heads of each kind are left, of how many."""
+    known = places(model)
+    kinds = dict.fromkeys(known.values())
+    gone = [known[place] for place in remove]
+    total = list(known.values())
+    return {kind: (total.count(kind) - gone.count(kind), total.count(kind)) for kind in kinds}

@@ -18,10 +18,10 @@ import numpy as np
 from jaxtyping import Float
 
 from regard.errors import UsageError
-from regard.evaluate.alignment import Link, Links
+from regard.evaluate.error_rate import Link, Links
 from regard.tasks.axis import Axis
-from regard.traces.heads import is_special
-from regard.traces.survey import Look
+from regard.traces.head_roles import is_special
+from regard.traces.head_survey import Look
 from regard.traces.trace import Trace
 
 Matrix = Float[np.ndarray, "target source"]

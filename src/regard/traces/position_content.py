@@ -26,8 +26,8 @@ from torch import Tensor
 from regard.attention import Heads, Rotary
 from regard.errors import UsageError
 from regard.layers import Embedding, LayerNorm, Residual
-from regard.traces.heads import Head, is_special
-from regard.traces.survey import Look, Sentence
+from regard.traces.head_roles import Head, is_special
+from regard.traces.head_survey import Look, Sentence
 from regard.traces.trace import Trace
 
 TEXTS, WORDS, ORDERS = 6, 8, 12

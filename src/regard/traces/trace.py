@@ -27,11 +27,9 @@ from regard.question import SOURCE, Question
 from regard.tasks import TASKS, Prediction, Task
 from regard.tasks.axis import Axis, merge
 from regard.tasks.search import Found, Symbols, find
-from regard.traces import document, file
-from regard.traces.replay import replay
-from regard.traces.rollout import rollout
-from regard.traces.site import TracedSite
-from regard.traces.step import TracedStep, Tree
+from regard.traces import trace_file, trace_header
+from regard.traces.replay import Ribbon, TracedStep, Tree, replay
+from regard.traces.site import TracedSite, rollout
 
 __all__ = ["Trace", "look_inside", "replayed"]
 
@@ -49,6 +47,7 @@ class Trace:
     axes: Mapping[str, Axis]
     sites: tuple[TracedSite, ...]
     tree: Tree | None = None
+    ribbons: tuple[Ribbon, ...] = ()
     look: Look | None = None  # what the model's card says is best looked at; no part of the file
 
     def site(self, which: str | int | None = None) -> TracedSite:
@@ -71,8 +70,14 @@ class Trace:
         if which is not None:
             known = ", ".join(site.path for site in self.sites)
             raise UsageError(f"no site '{which}'", where="site", remedy=f"there are: {known}")
-        facing = [site for site in self.sites if site.faces_source]
+        facing = [site for site in self.sites if site.faces_source and site.kind != "choice"]
         return (facing or list(self.sites))[-1]
+
+    def beside(self, site: TracedSite) -> list[TracedSite]:
+        """The attentions of the same queries and layer to every source, this one's among them."""
+        own = (site.queries, site.layer, site.kind)
+        alike = [one for one in self.sites if (one.queries, one.layer, one.kind) == own]
+        return alike if site.faces_source and len({one.keys for one in alike}) > 1 else [site]
 
     def by_words(self, site: TracedSite) -> Float[np.ndarray, "heads query_word key_word"]:
         """A site's weights between words: summed over the pieces looked at, averaged over those that look."""
@@ -90,7 +95,7 @@ class Trace:
 
     def describe(self) -> dict[str, Any]:
         """All but the arrays, as JSON: the header of the file, and what pages and programs read first."""
-        return document.describe(self)
+        return trace_header.describe(self)
 
     def to_json(self) -> str:
         """`describe`, with the weights and scores of each site written out."""
@@ -109,11 +114,11 @@ class Trace:
             for number, site in enumerate(self.sites)
             for name, array in site.arrays().items()
         }
-        return file.packed(self.describe(), arrays)
+        return trace_file.packed(self.describe(), arrays)
 
     def save(self, path: str | Path) -> None:
         """Write `to_bytes` to a file, which is replaced as a whole."""
-        file.write(Path(path), self.to_bytes())
+        trace_file.write(Path(path), self.to_bytes())
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:
@@ -122,7 +127,7 @@ class Trace:
             raise UsageError(
                 f"{kind_of(path)} is no path", where="path", remedy="give a string or a Path"
             )
-        header, arrays = file.read(Path(path))
+        header, arrays = trace_file.read(Path(path))
         return cls(
             task=header.task,
             model=header.model,
@@ -132,6 +137,7 @@ class Trace:
             axes=header.axes,
             sites=tuple(head.site(own) for head, own in zip(header.sites, arrays, strict=True)),
             tree=header.tree,
+            ribbons=header.ribbons,
         )
 
     def __repr__(self) -> str:
@@ -145,10 +151,13 @@ class Trace:
         return frame(self)
 
 
-def _question(header: document.Document) -> Question:
+def _question(header: trace_header.Document) -> Question:
     """By the sources of its task; a task that is not known here has one."""
     task = TASKS.get(header.task)
-    return Question.read(header.question, (SOURCE,) if task is None else task.sources)
+    sources = (SOURCE,) if task is None else task.sources
+    if not isinstance(sources, tuple):  # each model of this task has names of its own
+        return Question.read(header.question, tuple(header.axes), partial=True)
+    return Question.read(header.question, sources)
 
 
 @torch.inference_mode()
@@ -170,5 +179,14 @@ def replayed(task: Task, model: Model, text: str, found: Found, name: str = "") 
     """The trace of an answer that was found before: nothing is searched for."""
     model.eval()
     seen = replay(task, model, text, found)
-    asked = task.ask(text)
-    return Trace(task.name, name, asked, found.answer, seen.steps, seen.axes, seen.sites, seen.tree)
+    return Trace(
+        task.name,
+        name,
+        task.ask(text),
+        found.answer,
+        seen.steps,
+        seen.axes,
+        seen.sites,
+        seen.tree,
+        seen.ribbons,
+    )

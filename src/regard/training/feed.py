@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from itertools import islice
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -15,7 +16,10 @@ from regard.data.batches import BatchRows, BatchSettings, PaddedPlan, Plan
 from regard.data.loader import prefetch
 from regard.data.packing import PackedPlan
 from regard.data.store import Store
-from regard.tasks import IGNORE, Batch, Task
+from regard.run.corpus import Corpus, refuse_empty
+from regard.run.folder import Report
+from regard.run.settings import RunSettings
+from regard.tasks import IGNORE, TASKS, Batch, Task
 from regard.training.world import World
 
 
@@ -127,3 +131,89 @@ def _told(item: tuple[tuple[BatchRows, ...], Position]) -> str:
     rows = [int(row) for piece in item[0] for row in piece.rows]
     more = f" and {len(rows) - 8} more" if len(rows) > 8 else ""
     return f"rows {', '.join(map(str, rows[:8]))}{more} of the training data"
+
+
+# What training would make of a corpus: how text is cut, how long rows are, how batches fill.
+
+SHOWN = 3
+PERCENTILES = (50, 90, 99, 100)
+
+
+@final
+@dataclass(frozen=True)
+class Preview:
+    """`lengths` has the percentiles of each side, `cut` the pieces of each side of the first rows."""
+
+    vocabulary: dict[str, int]
+    cut: tuple[dict[str, tuple[str, ...]], ...]
+    lengths: dict[str, dict[int, int]]
+    examples: int
+    skipped: int
+    shapes: int
+    waste: float
+    batches: int
+    steps_an_epoch: int
+    epochs: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def preview(settings: RunSettings, report: Report | None = None) -> Preview:
+    """Learn the vocabulary, go over the training examples once, and plan an epoch; nothing is kept."""
+    report = report or (lambda _what, _done: None)
+    corpus = Corpus.of(settings.data, settings.task)
+    task = TASKS[settings.task].learn_from(
+        lambda: corpus.examples("train"),
+        settings,
+        lambda done: report("learning the vocabulary", done),
+    )
+    first = task.rows(list(islice(corpus.examples("train"), SHOWN)))
+    lengths = _lengths(task, corpus, report)
+    plan = plan_for(task, lengths.__getitem__, settings.batch, settings.seed)
+    batches = len(plan.epoch(0))
+    steps = -(-batches // settings.train.accumulate)
+    epochs = settings.train.steps / steps
+    sides = {"source": task.sources, "target": ("target",), "both": (*task.sources, "target")}[
+        task.sides
+    ]
+    return Preview(
+        vocabulary=_vocabulary(task),
+        cut=tuple(task.pieces_of(row) for row in first),
+        lengths={side: _percentiles(lengths[side]) for side in sides},
+        examples=plan.count,
+        skipped=plan.skipped,
+        shapes=len(plan.shapes),
+        waste=plan.waste,
+        batches=batches,
+        steps_an_epoch=steps,
+        epochs=min(epochs, float(settings.train.epochs or epochs)),
+    )
+
+
+def _lengths(task: Task, corpus: Corpus, report: Report) -> dict[str, np.ndarray]:
+    """Four bytes an example and side; specials counted, as the model will see them."""
+    found = {side: array("i") for side in (*task.sources, "target")}
+    examples = corpus.examples("train")
+    while chunk := list(islice(examples, task.chunk)):
+        for row in task.rows(chunk):
+            for side, lengths in found.items():
+                lengths.append(len(row[side]))
+        report("measuring lengths", len(found["target"]))
+    refuse_empty("train", len(found["target"]))
+    return {side: np.frombuffer(lengths, np.int32) for side, lengths in found.items()}
+
+
+def _percentiles(lengths: np.ndarray) -> dict[int, int]:
+    values = np.percentile(lengths, PERCENTILES, method="inverted_cdf")
+    return dict(zip(PERCENTILES, values.astype(int).tolist(), strict=True))
+
+
+def _vocabulary(task: Task) -> dict[str, int]:
+    sizes = task.sizes
+    if sizes.shared:
+        return {"shared": sizes.target}
+    sources = {name: one.symbols for name, one in sizes.sources.items()} or {"source": sizes.source}
+    named = {**sources, "target": sizes.target, "labels": sizes.labels}
+    return {name: size for name, size in named.items() if size}

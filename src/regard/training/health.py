@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 from regard.answer.predictor import Predictor
 from regard.errors import RegardError
 from regard.models import Model, build, count_parameters
 from regard.run import weights
+from regard.run.device import choose_device
 from regard.run.folder import Run
 from regard.tasks import Prediction
-from regard.training.finding import Finding
 from regard.training.judge import greedy
+from regard.training.machine import Machine, this_machine
+from regard.training.trials import Finding, trials
 
 ASKED = 64  # questions put to the model
 ALIKE = 0.1  # an answer for every ten that were due, or fewer, is one answer for all
@@ -159,3 +163,43 @@ def _found_again(run: Run, found: list[Prediction], due: list[str]) -> Iterator[
 
 def _wrong(name: str, fault: RegardError) -> Finding:
     return Finding(name, "wrong", f"{fault.what} ({fault.where})", fault.remedy)
+
+
+# Is everything all right? The machine, the machinery, and a run, looked at and told one after the other.
+
+Tell = Callable[[Machine | Finding], None]
+
+
+@final
+@dataclass(frozen=True)
+class Diagnosis:
+    """All that was found."""
+
+    machine: Machine
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing is wrong; what is only worth knowing does not count."""
+        return all(finding.state != "wrong" for finding in self.findings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "well": self.is_well,
+            "machine": self.machine.as_dict(),
+            "findings": [finding.as_dict() for finding in self.findings],
+        }
+
+
+def diagnose(run: Path | None = None, device: str = "auto", tell: Tell | None = None) -> Diagnosis:
+    """Look at the machine, try the machinery on it, look into a run; `tell` hears all as it is found."""
+    tell = tell or (lambda _known: None)
+    chosen = choose_device(device)
+    machine = this_machine(chosen, run if run is not None and run.is_dir() else Path.cwd())
+    tell(machine)
+    found = []
+    for finding in chain(trials(chosen), () if run is None else health(run)):
+        found.append(finding)
+        tell(finding)
+    return Diagnosis(machine, tuple(found))

@@ -19,11 +19,12 @@ from regard.evaluate import Metric
 from regard.models import Model
 from regard.run.folder import SAMPLES, Run
 from regard.signals import Stop
+from regard.tasks.objective import open_heads
 from regard.traces.trace import Trace, look_inside
 from regard.training import shard
-from regard.training.average import mean_of, put
 from regard.training.events import Evaluated, Listener
 from regard.training.feed import Feed
+from regard.training.optimise import mean_of, put
 from regard.training.progress import Learned, Progress
 from regard.training.step import perplexity
 from regard.training.world import World
@@ -64,7 +65,7 @@ class Judge:
             plain = shard.plain(model, self.run, self.world)
             metrics = scores(self.run, plain, stop, tell) if self.world.is_first else ()
             seen = samples(self.run, plain) if self.world.is_first else []
-            report = self._report(loss, metrics)
+            report = self._report(plain, loss, metrics)
             if report.is_best and self.world.is_first:
                 self.run.save_model(plain.state_dict())
         if self.world.is_first:
@@ -93,7 +94,7 @@ class Judge:
         alone = World(0, 1, self.world.device)
         valid = valid_feed(self.run, alone)
         loss = held_out_loss(model.to(alone.device), valid, alone, self.stop)
-        better = self._value(loss, scores(self.run, model, self.stop)) < self.progress.best
+        better = self._value(model, loss, scores(self.run, model, self.stop)) < self.progress.best
         if better:
             self.run.save_model(model.state_dict())
         told = "it is the model now" if better else f"step {self.progress.best_step} is better"
@@ -125,7 +126,7 @@ class Judge:
             model = self._kept(step)
             if model is not None:
                 loss = held_out_loss(model.to(alone.device), valid, alone, self.stop)
-                value = self._value(loss, scores(self.run, model, self.stop))
+                value = self._value(model, loss, scores(self.run, model, self.stop))
                 if best is None or value < best[2]:
                     best = (model, step, value)
         if best is None:
@@ -144,18 +145,19 @@ class Judge:
             put(model, tensors["average"])
         return model
 
-    def _report(self, loss: float, metrics: tuple[Metric, ...]) -> Evaluated:
+    def _report(self, model: Model, loss: float, metrics: tuple[Metric, ...]) -> Evaluated:
         """The same verdict on every process, though only the first has the scores."""
-        value = self._value(loss, metrics) if self.world.is_first else 0.0
+        value = self._value(model, loss, metrics) if self.world.is_first else 0.0
         is_best = self.progress.judge(self.world.total([value])[0])
         step, epoch = self.progress.step, self.progress.position.epoch
         return Evaluated(step, epoch, loss, perplexity(loss), metrics, is_best)
 
-    def _value(self, loss: float, metrics: tuple[Metric, ...]) -> float:
-        """What the best model has the least of."""
+    def _value(self, model: Model, loss: float, metrics: tuple[Metric, ...]) -> float:
+        """What the best model has the least of: of two as good, the one with fewer heads that cost."""
         if self.run.settings.train.best_by == "score" and metrics:
             return -metrics[0].value if metrics[0].higher_is_better else metrics[0].value
-        return loss
+        price = self.run.settings.objective.l0
+        return loss + price * open_heads(model).item() if price else loss
 
     def _tell(self, report: Evaluated, seen: list[Trace]) -> None:
         self.run.record("metrics", report.as_dict())

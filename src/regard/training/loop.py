@@ -20,17 +20,14 @@ from regard.run.folder import Run
 from regard.signals import Stop, Stopped
 from regard.tasks.objective import Objective
 from regard.training import shard, update
-from regard.training.card import write_card
-from regard.training.compiler import compiled
 from regard.training.events import Listener, Outcome
 from regard.training.feed import Feed, Turn
-from regard.training.guard import Guard
+from regard.training.guard import Guard, Meter
 from regard.training.judge import Judge
-from regard.training.meter import Meter
 from regard.training.optimise import rate_at, set_rate, width_of
 from regard.training.progress import Learned, Progress
-from regard.training.resume import Keeper
-from regard.training.step import Learner, Stepper, Summed, step_form
+from regard.training.resume import Keeper, write_card
+from regard.training.step import Learner, Stepper, Summed, compiled, step_form
 from regard.training.world import World
 
 ASKED = "asked to stop"

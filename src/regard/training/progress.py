@@ -16,9 +16,13 @@ from regard.run import weights
 from regard.run.checkpoint import Checkpoint
 from regard.run.settings import TrainSettings
 from regard.training import shard
-from regard.training.average import MovingAverage
 from regard.training.feed import Position
-from regard.training.optimise import make_optimiser, optimiser_tensors, restore_optimiser
+from regard.training.optimise import (
+    MovingAverage,
+    make_optimiser,
+    optimiser_tensors,
+    restore_optimiser,
+)
 
 
 @final

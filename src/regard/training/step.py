@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -18,8 +18,7 @@ from torch import Tensor, nn
 
 from regard.data.batches import BatchRows
 from regard.errors import MemoryLimitError
-from regard.models import Model
-from regard.models.loss import LOSS
+from regard.models import Model, RnnDecoder
 from regard.run.device import is_out_of_memory, need_bfloat16
 from regard.run.settings import TrainSettings
 from regard.seams import Seam
@@ -39,7 +38,6 @@ class Learner(nn.Module):
     def __init__(self, task: Task, model: Model, objective: Objective) -> None:
         super().__init__()
         self.task, self.model, self.objective = task, model, objective
-        LOSS.forms()  # imported now: a compiler would stop where a module is imported
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """The objective, summed over the batch's targets."""
@@ -234,3 +232,35 @@ def _mixed(*numbers: int) -> int:
 def perplexity(loss: float) -> float:
     """Exp of the mean loss: among how many symbols the model hesitates."""
     return math.exp(min(loss, 700.0))
+
+
+# What is compiled, and what the compiler is spared: a message that takes longer than its code.
+
+
+def compiled(learner: nn.Module, model: Model, shapes: int, *, recorded: bool) -> nn.Module:
+    """One function for all batches, unless a recurrent decoder is recorded, or waits for its own last step.
+
+    A call of a compiled function for each of its steps costs more than it saves a GPU; recordings make none.
+    """
+    reader = model.reader
+    if isinstance(reader, RnnDecoder) and (recorded or reader.is_stepwise):
+        if not next(model.parameters()).is_cuda:
+            reader.compile_steps()
+        return learner
+    shorten_messages()
+    return torch.compile(learner, dynamic=shapes > 1)  # type: ignore[return-value]
+
+
+def shorten_messages() -> None:
+    """An operator that the compiler only calls is named, not drawn with all that it was fed by.
+
+    Torch 2.11 writes that drawing for a log which nobody reads, and it doubles with every sum that goes two
+    ways: six layers of ours would take it hours. Later ones write it when somebody asks.
+    """
+    from torch._inductor.exc import OperatorIssue
+
+    OperatorIssue.operator_str = staticmethod(_named)  # type: ignore[assignment, method-assign]
+
+
+def _named(target: Any, fed: Sequence[Any], also: Mapping[str, Any]) -> str:
+    return f"{target} of {len(fed) + len(also)} arguments"

@@ -7,9 +7,9 @@ are needed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import final
+from typing import Any, Literal, final
 
 import torch
 from torch import Tensor, nn
@@ -32,10 +32,9 @@ from regard.models import (
 )
 from regard.run.settings import TrainSettings
 from regard.tasks import TASKS, Batch, Prediction, Task
-from regard.tasks.groups import ALONE
+from regard.tasks.batch import ALONE
 from regard.tasks.names import task_for
 from regard.text import TextSettings
-from regard.training.finding import Finding
 from regard.training.optimise import make_optimiser
 
 EXAMPLES = 200  # to learn a vocabulary from
@@ -211,3 +210,33 @@ def _repeats(kind: str, device: torch.device, seeds: Sequence[int]) -> bool:
             pass
         ends.append(list(subject.model.state_dict().values()))
     return all(torch.equal(one, other) for one, other in zip(*ends, strict=True))
+
+
+# What a check came to: right, wrong with a remedy, or only worth knowing.
+
+State = Literal["right", "wrong", "note"]
+
+
+@final
+@dataclass(frozen=True)
+class Finding:
+    """`name` is what was looked at, `told` one sentence about it, `remedy` what to do."""
+
+    name: str
+    state: State
+    told: str
+    remedy: str = ""
+
+    @classmethod
+    def of(cls, name: str, good: bool, told: str, remedy: str = "") -> Finding:
+        """A check that came out one way or the other; only a wrong one needs a remedy."""
+        return cls(name, "right" if good else "wrong", told, "" if good else remedy)
+
+    @property
+    def mark(self) -> str:
+        """For people in a hurry."""
+        return {"right": "✓", "wrong": "✗", "note": "·"}[self.state]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)

@@ -6,26 +6,22 @@
 Each is worked out by the library's own classes. `EXAMPLES` lists them in the lectures' order.
 """
 
-from regard.worked.arrows import flying_arrows
-from regard.worked.concatenation import two_heads
-from regard.worked.example import Example, Slip, Step, Worked
-from regard.worked.fading import fading_gradient
-from regard.worked.hypotheses import beam_of_two
+from regard.worked.attention_by_hand import (
+    painted_masks,
+    score_functions,
+    score_variance,
+    six_steps,
+    soft_table,
+)
 from regard.worked.likeness import word_vectors
-from regard.worked.lookup import soft_table
-from regard.worked.matching import score_functions
-from regard.worked.order import word_order
-from regard.worked.painting import painted_masks
-from regard.worked.parameters import parameter_count
-from regard.worked.periods import position_periods
-from regard.worked.recurrence import rnn_step
+from regard.worked.multi_head import flying_arrows, parameter_count, two_heads
+from regard.worked.positions import position_periods, position_table, word_order
+from regard.worked.recurrence import fading_gradient, rnn_step
 from regard.worked.render import render
-from regard.worked.surprise import six_word_loss
-from regard.worked.thinking import six_steps
+from regard.worked.six_words import beam_of_two, six_word_loss
 from regard.worked.through_time import backpropagation
-from regard.worked.variance import score_variance
 from regard.worked.walk import decoder_step
-from regard.worked.waves import position_table
+from regard.worked.worked_example import Example, Slip, Step, Worked
 
 EXAMPLES: dict[str, Example] = {
     "word-vectors": Example("Words as vectors", ("L1", "L2", "L3", "L4"), word_vectors),

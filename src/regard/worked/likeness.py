@@ -10,8 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.attention import align
-from regard.worked.example import Row, Slip, Step, Worked
-from regard.worked.given import Numbers, matrix, plain
+from regard.worked.worked_example import Numbers, Row, Slip, Step, Worked, matrix, plain
 
 Words = Mapping[str, Numbers]
 

@@ -6,7 +6,7 @@ import math
 import textwrap
 
 from regard.errors import UsageError, kind_of
-from regard.worked.example import Example, Row, Scalar, Slip, Step, Value, Worked
+from regard.worked.worked_example import Example, Row, Scalar, Slip, Step, Value, Worked
 
 LINE = 88
 WIDEST = 12  # a row of more numbers than this is shown by its two ends

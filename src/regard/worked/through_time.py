@@ -11,8 +11,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.layers import Elman
-from regard.worked.example import Slip, Step, Value, Worked
-from regard.worked.given import Numbers, Table, matrix, numbered, plain, vector
 from regard.worked.recurrence import (
     BIAS,
     HIDDEN,
@@ -20,6 +18,18 @@ from regard.worked.recurrence import (
     OUTPUT_WEIGHT,
     RECURRENT_WEIGHT,
     elman,
+)
+from regard.worked.worked_example import (
+    Numbers,
+    Slip,
+    Step,
+    Table,
+    Value,
+    Worked,
+    matrix,
+    numbered,
+    plain,
+    vector,
 )
 
 States = Float[Tensor, "steps width"]

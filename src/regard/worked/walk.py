@@ -17,10 +17,9 @@ from regard.models import (
     Sizes,
     build,
 )
-from regard.worked.example import Slip, Step, Worked
-from regard.worked.given import matrix, plain, seeded
 from regard.worked.likeness import TABLES, Words
-from regard.worked.surprise import VOCABULARY
+from regard.worked.six_words import VOCABULARY
+from regard.worked.worked_example import Slip, Step, Worked, matrix, plain, seeded
 
 SLIPS = (
     Slip(

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.nn.attention.flex_attention import flex_attention
 
-from regard.accelerate.attend import flex
+from regard.accelerate.attend import structured_gpu
 
 
 @pytest.fixture
@@ -10,14 +10,14 @@ def compiled(monkeypatch):
     """What is handed to the compiler."""
     handed = []
     monkeypatch.setattr(torch, "compile", lambda function: handed.append(function) or "compiled")
-    flex.kernel.cache_clear()
+    structured_gpu.kernel.cache_clear()
     yield handed
-    flex.kernel.cache_clear()
+    structured_gpu.kernel.cache_clear()
 
 
 def test_the_kernel_is_compiled_once_and_only_for_a_gpu(compiled):
     """That it equals the formula is shown in the laws."""
-    assert flex.kernel(False) is flex_attention
+    assert structured_gpu.kernel(False) is flex_attention
     assert compiled == []
-    assert flex.kernel(True) == flex.kernel(True) == "compiled"
+    assert structured_gpu.kernel(True) == structured_gpu.kernel(True) == "compiled"
     assert compiled == [flex_attention]

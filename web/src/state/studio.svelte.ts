@@ -392,30 +392,46 @@ function remembered(): Theme | null {
 export function placeTitle(path: string): string {
   const parts = path.split(".");
   const layer = Number(parts.find((part) => /^\d+$/.test(part)) ?? 0);
-  const inBlocks = parts.includes("cross") ? "cross" : "decoder-self";
+  const decodes = !isLayered({ path }) || parts.includes("cross");
   const kind =
     parts[0] === "encoder"
       ? "encoder-self"
       : parts.includes("pool")
         ? "pool"
-        : parts.includes("blocks")
-          ? inBlocks
-          : "rnn";
+        : decodes
+          ? "cross"
+          : "decoder-self";
   return siteTitle({ path, kind, layer });
 }
 
+/** Whether an attention is one of a stack of layers; that of a recurrent decoder, say, is not. */
+export function isLayered({ path }: Pick<Site, "path">): boolean {
+  return /(^|\.)\d+(\.|$)/.test(path);
+}
+
 /** A site for people: "cross-attention, layer 2" rather than reader.blocks.1.cross. */
-export function siteTitle(site: Pick<Site, "path" | "kind" | "layer">): string {
+export function siteTitle(site: Pick<Site, "path" | "kind" | "layer"> & { keys?: string }): string {
+  const layered = isLayered(site);
+  const copies = site.path.split(".").includes("copying");
   const kinds: Record<string, string> = {
     "encoder-self": "Encoder self-attention",
     "decoder-self": "Decoder self-attention",
-    cross: "Cross-attention",
+    cross: layered ? "Cross-attention" : copies ? "Copying attention" : "Decoder attention",
     rnn: "Decoder attention",
     pointer: "Pointer attention",
     pool: "Pooling attention",
+    choice: "Choice between sources",
   };
   const kind = kinds[site.kind] ?? site.path;
-  return ["rnn", "pointer", "pool"].includes(site.kind) ? kind : `${kind}, layer ${site.layer + 1}`;
+  // Of several sources each is named.
+  const named = ["encoder-self", "cross"].includes(site.kind) && site.keys !== "source";
+  const source = named && site.keys ? ` (${site.keys})` : "";
+  return `${kind}${source}${layered ? `, layer ${site.layer + 1}` : ""}`;
+}
+
+/** What the layers of one stack have in common. */
+export function stackTitle(site: Site): string {
+  return siteTitle(site).replace(/, layer.*/, "");
 }
 
 /** Which head: nothing to say where there is only one. */

@@ -10,14 +10,11 @@ triples of query, key and neuron.
 from __future__ import annotations
 
 from regard.accelerate.attend.additive import AdditiveKernel
-from regard.accelerate.attend.banded import Banded
-from regard.accelerate.attend.blocked import Blocked
-from regard.accelerate.attend.columns import Columns
-from regard.accelerate.attend.flex import Flex
-from regard.accelerate.attend.fused import Fused
+from regard.accelerate.attend.fused import Blocked, Fused
 from regard.accelerate.attend.linear import Linear
-from regard.accelerate.attend.packed import PackedKernel, PackedRows
-from regard.accelerate.attend.strided import StridedLines
+from regard.accelerate.attend.packed_rows import PackedKernel, PackedRows
+from regard.accelerate.attend.structured_cpu import Banded, StridedLines
+from regard.accelerate.attend.structured_gpu import Columns, Flex
 from regard.attention.formula import AttendForm
 
 __all__ = [

@@ -15,12 +15,13 @@ from regard.accelerate.cpu.kv_cache import give_back
 from regard.accelerate.cpu.product import Product, product
 from regard.accelerate.plain import is_plain
 from regard.attention import Added, Heads, Learned, Sinusoidal
+from regard.attention.gate import settled
 from regard.layers import DecoderBlock, Embedding, EncoderBlock, LayerNorm
 from regard.layers import FeedForward as PlainFeed
 from regard.layers import Residual as PlainResidual
+from regard.models.compress import SCALE, from_rows, to_rows, widened
 from regard.models.encoder import Encoder, TransformerEncoder
 from regard.models.model import Model
-from regard.models.quantize import SCALE, from_rows, to_rows, widened
 from regard.models.readers import Reader
 from regard.models.transformer_decoder import TransformerDecoder
 
@@ -68,6 +69,8 @@ def is_known(side: TransformerEncoder | TransformerDecoder) -> bool:
     """Whether a side is plain, reads ids, and has float32 weights and norms with gain and shift."""
     embedding = side.embedding
     if not isinstance(embedding, Embedding) or embedding.table.weight.dtype != torch.float32:
+        return False
+    if embedding.unknown is not None:
         return False
     norm = embedding.norm
     return is_plain(side) and (norm is None or norm.form == "standard")
@@ -143,6 +146,9 @@ class _Packing:
     def gate(self, path: str, heads: Heads) -> Tensor | None:
         """One number for each row of the values: a gate times a sum of values is a sum of gated values."""
         gate = self.state.pop(f"{path}.gate", None)
+        openness = self.state.pop(f"{path}.openness", None)
+        if openness is not None:
+            gate = settled(openness.detach())
         if gate is None or bool((gate == 1).all()):
             return None
         return gate.detach().float().repeat_interleave(heads.value_width)

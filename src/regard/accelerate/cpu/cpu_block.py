@@ -12,10 +12,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.accelerate.cpu.kv_cache import Kept
-from regard.accelerate.cpu.product import Product, constant
-from regard.accelerate.cpu.threads import shared
-from regard.layers.feedforward import activate
-from regard.settings.names import Activation
+from regard.accelerate.cpu.product import Product, constant, shared
+from regard.layers.sublayer import activate
+from regard.settings.architecture import Activation
 
 Rows = Float[Tensor, "rows width"]
 Queries = Float[Tensor, "rows heads query width"]

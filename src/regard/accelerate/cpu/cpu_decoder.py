@@ -9,12 +9,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.accelerate.cpu.beam_cache import Entries
 from regard.accelerate.cpu.cpu_block import Feed, Norm, Reading, attend
 from regard.accelerate.cpu.cpu_encoder import Table, anchor, hidden, portions
-from regard.accelerate.cpu.kv_cache import FEW, Kept, give_back
-from regard.accelerate.cpu.product import Product
-from regard.accelerate.cpu.threads import alone
+from regard.accelerate.cpu.kv_cache import FEW, Entries, Kept, give_back
+from regard.accelerate.cpu.product import Product, alone
 from regard.models.decoder import Decoder, Inputs, Logits, Selectable
 from regard.models.encoder import Encoded
 

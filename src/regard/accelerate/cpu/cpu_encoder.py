@@ -11,10 +11,9 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.accelerate.cpu.beam_cache import HIDDEN
 from regard.accelerate.cpu.cpu_block import Feed, Norm, Reading, attend
-from regard.accelerate.cpu.kv_cache import Kept
-from regard.accelerate.cpu.threads import alone
+from regard.accelerate.cpu.kv_cache import HIDDEN, Kept
+from regard.accelerate.cpu.product import alone
 from regard.attention import Added, Padding
 from regard.layers import Source
 from regard.models.encoder import Encoded, Encoder

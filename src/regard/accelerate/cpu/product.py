@@ -6,18 +6,19 @@ row alone: y = (scale_x scale_w) (x_whole . w_whole) + bias. The sums are exact,
 
 from __future__ import annotations
 
+import threading
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
-from typing import Any, final
+from typing import Any, TypeVar, TypeVarTuple, final
 
 import torch
 from jaxtyping import Float, Int8
 from torch import Tensor
 
-from regard.accelerate.cpu.threads import shared
-from regard.models.quantize import Weights, from_rows, to_rows
+from regard.models.compress import Weights, from_rows, to_rows
 
 Rows = Float[Tensor, "rows inputs"]
 Products = Float[Tensor, "rows outputs"]
@@ -177,26 +178,27 @@ def constant(value: float) -> Float[Tensor, ""]:
 @cache
 def multiplies_whole() -> bool:
     """Whether this processor's products of integers are there, and exact at their largest."""
-    try:
-        whole = torch.full((16, 64), 127, dtype=torch.int8)
-        probes = [WholeProduct(whole, torch.ones(16), None, after_relu=p) for p in (False, True)]
-        return all(_is_exact(probe, rows) for probe in probes for rows in (1, 65))
-    except (RuntimeError, AttributeError):
-        return False
-
-
-def _is_exact(probe: WholeProduct, rows: int) -> bool:
-    found, scale = probe.unscaled(torch.ones(rows, 64))
-    return bool(((found * scale - 64 * 127).abs() < 1e-2).all())
+    return _most() > 0
 
 
 @cache
 def _most() -> int:
-    """The largest whole number of a row.
+    """The largest integer of a row: the largest of which products are exact; 0 where none are.
 
-    Processors without VNNI add two products in 16 bits, and have room for rows of seven bits only.
+    Processors without VNNI add two products in 16 bits, and have room for rows of seven bits only. That is
+    tried and not looked up: what is multiplied by decides, and it may be told to do without VNNI.
     """
-    return 255 if torch.cpu._is_vnni_supported() else 127
+    try:
+        packed = _packed(torch.full((16, 64), 127, dtype=torch.int8), torch.ones(16))
+        return next((most for most in (255, 127) if _is_exact(packed, most)), 0)
+    except (RuntimeError, AttributeError):
+        return 0
+
+
+def _is_exact(packed: Any, most: int) -> bool:
+    """Whether the largest integers come out right, however many rows there are."""
+    rows = (torch.full((count, 64), float(most)) for count in (1, 65))
+    return all(bool((_multiply()(row, 1.0, 0, packed) == 64 * 127 * most).all()) for row in rows)
 
 
 @cache
@@ -209,3 +211,41 @@ def _has_onednn() -> bool:
     return torch.backends.mkldnn.is_available() and hasattr(
         torch.ops.mkldnn, "_reorder_linear_weight"
     )
+
+
+# One thread works, unless there is enough to do for all.
+# To wake another thread and to wait for it takes longer than most of what a step does between its products.
+
+Given = TypeVarTuple("Given")
+Found = TypeVar("Found")
+
+ENOUGH = 6_000_000  # multiplications of integers that are worth sharing: 50 us
+_here = threading.local()  # `all`: how many threads there are where this one works alone
+
+
+@contextmanager
+def alone(*, whole: bool) -> Iterator[None]:
+    """Within, the others rest until `shared` calls them; without integers all is as it was."""
+    threads = torch.get_num_threads()
+    if not whole or threads == 1 or hasattr(_here, "all"):
+        yield
+        return
+    _here.all = threads
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        del _here.all
+        torch.set_num_threads(threads)
+
+
+def shared(work: int, do: Callable[[*Given], Found], *given: *Given) -> Found:
+    """What `do` finds, by all threads if there is enough to do."""
+    threads = getattr(_here, "all", 1)
+    if threads == 1 or work < ENOUGH:
+        return do(*given)
+    torch.set_num_threads(threads)
+    try:
+        return do(*given)
+    finally:
+        torch.set_num_threads(1)

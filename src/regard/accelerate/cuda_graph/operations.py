@@ -11,12 +11,11 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.accelerate.cuda_graph.decoder_weights import Weights
-from regard.accelerate.cuda_graph.search_state import ALIVE, ENDED, State
+from regard.accelerate.cuda_graph.search_state import ALIVE, ENDED, State, Weights
 from regard.accelerate.plain import Linear, Norm
-from regard.decode.rank import best
-from regard.layers.feedforward import activate
-from regard.settings.names import Activation
+from regard.decode.candidates import best
+from regard.layers.sublayer import activate
+from regard.settings.architecture import Activation
 
 Found = Float[Tensor, "hypotheses _"]
 

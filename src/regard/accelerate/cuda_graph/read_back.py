@@ -11,8 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.accelerate.cuda_graph.search_state import ALIVE, ENDED
-from regard.decode.hypothesis import NOTHING, Finish, Hypothesis
-from regard.decode.penalty import divisor, hypothesis
+from regard.decode.hypothesis import NOTHING, Finish, Hypothesis, divisor, hypothesis
 from regard.settings.decode import DecodeSettings
 
 

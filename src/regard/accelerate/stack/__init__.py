@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from regard.accelerate.stack.residuals import FusedResiduals
-from regard.accelerate.stack.straight import Straight
-from regard.layers.stack import StackForm
+from regard.accelerate.stack.without_modules import Straight
+from regard.layers.block import StackForm
 
 __all__ = ["FORMS", "FusedResiduals", "Straight"]
 

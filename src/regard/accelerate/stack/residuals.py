@@ -18,13 +18,13 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.accelerate.attend.packed import PackedKernel, part_of
+from regard.accelerate.attend.packed_rows import PackedKernel, part_of
 from regard.accelerate.plain import has_hooks
 from regard.accelerate.triton import feedforward_op, norm_op
 from regard.attention import Heads, Mask, Memory
 from regard.layers import DecoderBlock, EncoderBlock, FeedForward, LayerNorm, Memories, Residual
-from regard.layers.feedforward import activate
-from regard.layers.stack import Sources, StackForm, is_sharded
+from regard.layers.block import Sources, StackForm, is_sharded
+from regard.layers.sublayer import activate
 from regard.models import TransformerDecoder, TransformerEncoder
 
 States = Float[Tensor, "batch length width"]

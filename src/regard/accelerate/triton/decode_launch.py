@@ -13,14 +13,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.accelerate.cuda_graph.decoder_weights import Weights
 from regard.accelerate.cuda_graph.operations import Found, Operations, Stream
-from regard.accelerate.cuda_graph.search_state import State
+from regard.accelerate.cuda_graph.search_state import State, Weights
 from regard.accelerate.plain import Linear, Norm
 from regard.accelerate.triton import decode_kernels, rank_kernels
 from regard.accelerate.triton.decode_kernels import block_of, warps
-from regard.layers.feedforward import activate
-from regard.settings.names import Activation
+from regard.layers.sublayer import activate
+from regard.settings.architecture import Activation
 
 REACH = 64  # positions that an attention loads at a time
 DOT = 16  # the least rows of a matrix product on tensor cores

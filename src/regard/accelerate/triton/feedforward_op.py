@@ -69,7 +69,7 @@ def _feedforward_shapes(
 def _masked(gradient: Tensor, narrow: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
     """The gradient before the ReLU, and its sum over rows, which is that of b_1."""
     if inside.is_cuda:
-        from regard.accelerate.triton.sums_kernels import masked
+        from regard.accelerate.triton.rows_kernels import masked
 
         return masked(gradient @ narrow, inside)
     passed = (gradient @ narrow).masked_fill(inside <= 0, 0.0)

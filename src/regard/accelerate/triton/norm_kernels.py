@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from regard.accelerate.triton.sums_kernels import add_up
+from regard.accelerate.triton.rows_kernels import add_up
 
 WARP_COLUMNS = 512  # of a row, for each group of 32 threads
 TILE = 1024  # numbers a program works on at once: several rows, where they are narrow

@@ -232,7 +232,7 @@ def _gradient_within(  # noqa: PLR0913, PLR0917
 ) -> tuple[Tensor, Tensor]:
     """What all three should have been, side by side, and the bias (empty if there is none)."""
     from regard.accelerate.triton import segments_launch
-    from regard.accelerate.triton.sums_kernels import add_up
+    from regard.accelerate.triton.rows_kernels import add_up
 
     found = torch.empty_like(joined, memory_format=torch.contiguous_format)
     query, key, value = _thirds(joined, heads)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.accelerate.triton import segments_kernels
-from regard.attention.tiling import TILE
+from regard.attention.packed import TILE
 
 WARPS = {32: 2, 64: 4}
 ON_CHIP = 256  # bytes a place, for tiles as large as those by which work is shared out

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Generic, TypeVar, final
 from xml.parsers import expat
 
-from regard.data.compressed import opened
 from regard.data.example import Kind, Pair
 from regard.data.formats.format import Format, Reading, Row, packed_as
-from regard.data.lines import LINE_BOUND
+from regard.data.lines import LINE_BOUND, opened
 from regard.errors import DataError
 
 U = TypeVar("U")

@@ -9,19 +9,25 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from types import MappingProxyType
 
-from regard.data.toys.brackets import BALANCED, BRACKETS
+from regard.data.toys.drawings import DIGITS_TOY, SHAPES_TOY
 from regard.data.toys.english import FEELINGS, PARTS, STORIES
-from regard.data.toys.letters import COPY, DATES, REVERSE
+from regard.data.toys.grammar import GRAMMAR
+from regard.data.toys.headlines import HEADLINES
 from regard.data.toys.numerals import NUMBERS_DE, NUMBERS_EN, NUMBERS_FR
 from regard.data.toys.phrases import PHRASES
-from regard.data.toys.pointing import HULL, SORT
-from regard.data.toys.toy import Split, Toy
+from regard.data.toys.structure import BALANCED, BRACKETS, HULL, SORT
+from regard.data.toys.tours import TOUR
+from regard.data.toys.toy import COPY, DATES, REVERSE, Split, Toy
+from regard.data.toys.witnesses import WITNESSES
 from regard.errors import UsageError, nearest
 
 __all__ = ["TOYS", "Split", "Toy", "register", "toy"]
 
 _TRANSLATE = (PHRASES, COPY, REVERSE, DATES, NUMBERS_EN, NUMBERS_FR, NUMBERS_DE)
-_OTHERS = (SORT, HULL, BRACKETS, PARTS, FEELINGS, BALANCED, STORIES)
+_OTHERS = (
+    *(SORT, HULL, TOUR, BRACKETS, PARTS, FEELINGS, BALANCED),
+    *(STORIES, WITNESSES, GRAMMAR, HEADLINES, SHAPES_TOY, DIGITS_TOY),
+)
 
 _KNOWN = {one.name: one for one in (*_TRANSLATE, *_OTHERS)}
 TOYS: Mapping[str, Toy] = MappingProxyType(_KNOWN)

@@ -1,0 +1,118 @@
+"""`regard lesson`: a worked example of the lectures in the terminal, with its numbers or with your own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from regard.cli import output
+from regard.cli.command import command
+from regard.cli.options import JsonObject
+from regard.errors import UsageError, nearest
+
+
+@command
+def lesson(
+    name: Annotated[
+        str | None,
+        Argument(metavar="[NAME]", help="Which lesson; without a name, all are listed."),
+    ] = None,
+    given: Annotated[
+        list[str] | None,
+        Option(
+            metavar="INPUT=VALUE",
+            help="A number, a list or a table of your own in place of the lecture's, written as JSON: "
+            "`x=[1, 0]`. May be given several times; --json without a value shows every input.",
+        ),
+    ] = None,
+    as_json: JsonObject = False,
+) -> None:
+    """Work an example of the lectures out, step by step, and say where a slide is wrong.
+
+    The same as the studio's *Lessons*. L17 and the like are the items of the lectures (docs/lectures.md).
+
+    - `regard lesson` lists them
+    - `regard lesson six-steps` is attention in six steps
+    - `regard lesson flying-arrows --given x=1` has a number of your own
+    """
+    output.speak_json(as_json)
+    from regard.worked import EXAMPLES, render
+
+    if name is None:
+        if given:
+            remedy = "name the lesson, too: regard lesson flying-arrows --given x=1"
+            raise UsageError("these numbers belong to no lesson", "--given", remedy)
+        _list(as_json)
+        return
+    if name not in EXAMPLES:
+        raise UsageError(f"there is no lesson '{name}'", "NAME", nearest(name, EXAMPLES))
+    example = EXAMPLES[name]
+    inputs = _inputs(given or [], example.inputs, name)
+    if not inputs and not as_json:
+        print(render(example))
+        return
+    from torch.linalg import LinAlgError  # type: ignore[attr-defined]
+
+    try:
+        worked = example.work(**inputs)
+    except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError, LinAlgError):
+        remedy = f"regard lesson {name} --json shows every input as the lecture has it"
+        raise UsageError("these numbers do not fit together", "--given", remedy) from None
+    if as_json:
+        output.answer({"name": name, **example.as_dict(), "worked": worked.as_dict()})
+    else:
+        print(render(worked))
+
+
+def _list(as_json: bool) -> None:
+    """Every lesson with the items that it teaches."""
+    from regard.worked import EXAMPLES
+
+    if as_json:
+        lessons = [{"name": name, **one.as_dict()} for name, one in EXAMPLES.items()]
+        output.answer({"lessons": lessons})
+        return
+    wide = max(map(len, EXAMPLES))
+    for name, one in EXAMPLES.items():
+        print(f"{name:{wide}}  {one.title}  [{', '.join(one.lectures)}]")
+
+
+def _inputs(given: Sequence[str], usual: Mapping[str, Any], lesson: str) -> dict[str, Any]:
+    """A reader's own values, each of the kind of the lecture's."""
+    found: dict[str, Any] = {}
+    for one in given:
+        name, equals, text = one.partition("=")
+        if not equals or name not in usual:
+            what = f"{lesson} has no input '{name}'" if equals else "an input needs a value"
+            known = nearest(name, usual) if equals else f"write --given {name}=..."
+            raise UsageError(what, f"--given {one}", known)
+        try:
+            value = json.loads(text)
+        except (json.JSONDecodeError, RecursionError):
+            value = text
+        if not _alike(value, usual[name]):
+            remedy = f"write one like the lecture's: {name}={json.dumps(usual[name])}"
+            what = "this is not of the kind of the lecture's value"
+            raise UsageError(what, f"--given {one}", remedy)
+        found[name] = _tuples(value)
+    return found
+
+
+def _alike(value: Any, usual: Any) -> bool:
+    """Whether a value is of the kind of the lecture's: a number, a word, a list, a table by name."""
+    if isinstance(usual, bool) or isinstance(value, bool):
+        return isinstance(usual, bool) and isinstance(value, bool)
+    if isinstance(usual, float):
+        return isinstance(value, int | float)
+    return isinstance(value, type(usual))
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_tuples(one) for one in value)
+    if isinstance(value, dict):
+        return {key: _tuples(one) for key, one in value.items()}
+    return value

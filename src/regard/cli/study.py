@@ -1,0 +1,305 @@
+"""`regard heads` and `regard senses`: what every head does, and whether meanings of a word are told apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from regard.cli import output
+from regard.cli.command import FILES, command
+from regard.cli.options import SAVED, JsonObject, To
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from regard.answer.predictor import Predictor
+    from regard.tasks.axis import Axis
+    from regard.traces.head_roles import Head
+    from regard.traces.head_survey import Sentence
+    from regard.traces.senses import Occurrence, Senses
+
+
+@command
+def heads(
+    model: Annotated[
+        str,
+        Argument(
+            metavar="[RUN]",
+            help="A run folder, a zip archive of one, or the name of a model that comes with regard.",
+        ),
+    ] = "translator",
+    data: Annotated[
+        list[Path] | None,
+        Option(
+            metavar=FILES,
+            help="Sentences to look at: a text, two files of pairs (`--data test.en test.de`), or a CoNLL-U "
+            "file, whose trees say which heads follow grammar. Without it, sentences of regard's own.",
+        ),
+    ] = None,
+    gold: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Word links of the pairs, as `0-0 1-2` a line, from 0."),
+    ] = None,
+    to: To = None,
+    most: Annotated[int, Option(min=1, metavar="N", help="How many sentences to look at.")] = 100,
+    longest: Annotated[
+        int, Option(min=1, metavar="N", help="Leave longer sentences out, in words.")
+    ] = 40,
+    position: Annotated[
+        bool,
+        Option(
+            "--position",
+            help="Also measure how much of each score comes from position, and how much from content.",
+        ),
+    ] = False,
+    sort: Annotated[
+        str | None,
+        Option(
+            metavar="MEASURE",
+            help="Sort by a measure, largest first: `entropy`, `previous` and so on.",
+        ),
+    ] = None,
+    role: Annotated[
+        str | None,
+        Option(
+            metavar="ROLE", help="Show only heads with this role, such as `previous` or `rare`."
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        Option(
+            metavar="KIND",
+            help="Show only heads of one kind: `encoder-self`, `decoder-self`, `cross` or `rnn`.",
+        ),
+    ] = None,
+    svg: Annotated[
+        Path | None, Option(metavar="FILE", rich_help_panel=SAVED, help="Draw the picture as SVG.")
+    ] = None,
+    csv: Annotated[
+        Path | None, Option(metavar="FILE", rich_help_panel=SAVED, help="Write the table as CSV.")
+    ] = None,
+    as_json: JsonObject = False,
+) -> None:
+    """Show what every attention head does: looks back, at rare words, along a dependency, ...
+
+    Each role has its published rule, and each number two controls: a random head, and shuffled words.
+
+    - `regard heads translator --to fr --data en_ewt-ud-dev.conllu`
+    - `regard heads runs/mine --data test.en test.de --sort entropy`
+    """
+    output.speak_json(as_json)
+    from regard.answer.predictor import Predictor
+    from regard.answer.tracing import looker
+    from regard.traces.head_survey import survey
+
+    predictor = Predictor.load(model, "cpu", note=output.say)
+    to = to or first_direction(predictor)
+    sentences = _sentences(predictor, data, gold, most, longest)
+    output.say(f"looking at {len(sentences)} sentences, each twice")
+    look = looker(predictor, to)
+    seen = survey(look, sentences)
+    if position:
+        from regard.traces.position_content import by_shuffling, with_shares
+
+        seen = with_shares(seen, by_shuffling(look, sentences))
+    chosen = _chosen(seen, sort, role, kind)
+    _show_heads(chosen, f"{model}, {len(sentences)} sentences", svg, csv, as_json)
+
+
+def first_direction(predictor: Predictor) -> str | None:
+    """The first language that a model's card says it translates into."""
+    if predictor.card is None or not predictor.card.directions:
+        return None
+    return predictor.card.directions[0].partition("-")[2]
+
+
+def _sentences(
+    predictor: Predictor, data: list[Path] | None, gold: Path | None, most: int, longest: int
+) -> list[Sentence]:
+    from regard.errors import DataError
+    from regard.traces.examples import SENTENCES
+    from regard.traces.head_survey import Sentence, read
+
+    if data:
+        found = read(data, gold)
+    elif predictor.card is not None:
+        found = [Sentence.of(text) for text in SENTENCES]
+    else:
+        found = [Sentence.of(*pair) for pair in predictor.run.probes()]
+    kept = [one for one in found if 3 <= len(one.words) <= longest][:most]
+    if not kept:
+        raise DataError(
+            f"no sentence has 3 to {longest} words", where="data", remedy="raise --longest"
+        )
+    return kept
+
+
+def _chosen(seen: list[Head], sort: str | None, role: str | None, kind: str | None) -> list[Head]:
+    from regard.errors import UsageError, nearest
+    from regard.traces.head_roles import MEASURES
+    from regard.traces.site import KINDS
+
+    if sort is not None and sort not in MEASURES:
+        raise UsageError(f"no measure '{sort}'", "--sort", nearest(sort, MEASURES))
+    if kind is not None and kind not in KINDS:
+        raise UsageError(f"no kind '{kind}'", "--kind", nearest(kind, KINDS))
+    kept = [
+        head
+        for head in seen
+        if (kind is None or head.kind == kind)
+        and (role is None or any(one.name.split(" ")[0] == role for one in head.roles))
+    ]
+    if not kept:
+        roles = sorted({one.name for head in seen for one in head.roles})
+        known = ", ".join(roles) or "none"
+        raise UsageError("no head is left", "--role, --kind", f"the roles seen are: {known}")
+    if sort is None:
+        return kept
+    return sorted(kept, key=lambda head: -(head.measures[sort] or 0.0))
+
+
+def _show_heads(
+    chosen: list[Head], title: str, svg: Path | None, csv: Path | None, as_json: bool
+) -> None:
+    from regard.run.files import write_atomic
+    from regard.show import head_table as view
+    from regard.show.svg_png import written
+
+    if svg is not None:
+        write_atomic(svg, written(view.figure(chosen, title)).encode())
+        output.say(f"wrote {svg}")
+    if csv is not None:
+        write_atomic(csv, view.as_csv(chosen).encode())
+        output.say(f"wrote {csv}")
+    if as_json:
+        output.answer({"title": title, "heads": [head.as_dict() for head in chosen]})
+    elif svg is csv is None:
+        output.show(view.table(chosen, title))
+        print()
+        output.show(view.picture(chosen))
+
+
+# `regard senses`: one word in many sentences, and whether a model tells its meanings apart.
+
+
+@command
+def senses(
+    model: Annotated[
+        str, Argument(metavar="RUN", help="A run folder, an archive of one, or a model in the box.")
+    ],
+    word: Annotated[
+        str, Argument(metavar="WORD", help="The word to look at, such as `bank`, `light` or `run`.")
+    ],
+    corpus: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Sentences that the word stands in. For bank, light, run and شیر regard has its own.",
+        ),
+    ] = None,
+    layer: Annotated[
+        int | None,
+        Option(min=0, metavar="N", help="Behind which layer of the encoder. Default: the last."),
+    ] = None,
+    clusters: Annotated[
+        int | None, Option(min=1, metavar="N", help="How many groups to look for. Default: 2.")
+    ] = None,
+    to: To = None,
+    most: Annotated[int, Option(min=2, metavar="N", help="How many occurrences to look at.")] = 200,
+    as_json: JsonObject = False,
+) -> None:
+    """Show every occurrence of a word: its group, its place on a map, its neighbour and its translation.
+
+    - `regard senses translator bank --to fr`
+    - `regard senses runs/mine light --corpus books.txt --layer 3`
+    """
+    output.speak_json(as_json)
+    from regard.answer.predictor import Predictor
+    from regard.errors import UsageError
+    from regard.tasks import Prediction
+    from regard.traces.senses import find, study
+
+    texts = _texts(word, corpus)
+    predictor = Predictor.load(model, "cpu", note=output.say)
+    to = to or first_direction(predictor)
+    task = predictor.run.task
+
+    def read(text: str) -> str:
+        part = predictor.whole(text, to)
+        return text if part is None else part.read
+
+    def axis_of(text: str) -> Axis:
+        axes = task.forced(text, Prediction("")).axes
+        if "source" not in axes:
+            raise UsageError("this model reads no source", "model", "take one with an encoder")
+        return axes["source"]
+
+    known = {sense: [read(text) for text in some] for sense, some in texts.items()}
+    occurrences = find(word, known, axis_of)[:most]
+    labelled = [_labelled(predictor, one, word, to) for one in occurrences]
+    count = clusters or (len(texts) if len(texts) > 1 else 2)
+    found = study(task, predictor.model, word, labelled, axis_of, layer, count)
+    if as_json:
+        output.answer(found.as_dict())
+    else:
+        _show_senses(found)
+
+
+def _texts(word: str, corpus: Path | None) -> Mapping[str, Sequence[str]]:
+    from regard.errors import UsageError
+    from regard.traces.examples import SENSES
+
+    if corpus is not None:
+        from regard.traces.head_survey import read
+
+        return {"": [one.text for one in read([corpus])]}
+    if word.casefold() not in SENSES:
+        known = ", ".join(SENSES)
+        raise UsageError(
+            f"no sentences for '{word}' come with regard", "word", f"take {known}; or --corpus"
+        )
+    return SENSES[word.casefold()]
+
+
+def _labelled(predictor: Predictor, one: Occurrence, word: str, to: str | None) -> Occurrence:
+    """With the word that it was translated by, as the attention that aligns best says."""
+    from regard.answer.tracing import trace
+    from regard.traces.head_roles import is_special
+
+    if predictor.passages is None:
+        return one
+    bare = predictor.passages.bare(one.text)
+    seen = trace(predictor, bare, beam=1, to=to)
+    words = [own.casefold() for own in seen.axes["source"].words]
+    if word.casefold() not in words:
+        return one
+    column = seen.alignment()[:, words.index(word.casefold())]
+    said = seen.axes["target"].words
+    real = [number for number, own in enumerate(said) if not is_special(own)]
+    label = said[max(real, key=lambda number: column[number])] if real else ""
+    return replace(one, text=bare, label=label)
+
+
+def _show_senses(found: Senses) -> None:
+    from rich.table import Table
+
+    from regard.show.label import one_line
+
+    table = Table(title=f"{found.word}, layer {found.layer}", title_justify="left", box=None)
+    for name in ("group", "sense", "translated by", "x", "y", "nearest", "sentence"):
+        table.add_column(name)
+    order = sorted(range(len(found.occurrences)), key=lambda n: found.clusters[n])
+    for number in order:
+        one, at = found.occurrences[number], found.map[number]
+        near, alike = found.neighbours(number, 1)[0]
+        cells = (str(found.clusters[number]), one.sense, one.label, f"{at[0]:.2f}", f"{at[1]:.2f}")
+        table.add_row(*cells, f"{near} ({alike:.2f})", f"{number}: {one_line(one.text)}")
+    output.show(table)
+    score, static = found.score(), found.score(found.static)
+    if score is not None and static is not None:
+        output.say(
+            f"nearest neighbour has the same sense: {score:.0%}; by the static vector: {static:.0%}"
+        )

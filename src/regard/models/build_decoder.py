@@ -1,0 +1,236 @@
+"""Settings become decoders: recurrent, Transformer, and those that copy; and the parts readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import final
+
+from torch import nn
+
+from regard.attention import (
+    NOTICING,
+    Attention,
+    Heads,
+    ScaledDot,
+    Softmax,
+    make_normaliser,
+    make_score,
+)
+from regard.attention.attention import TARGET, Site
+from regard.errors import UsageError
+from regard.layers import Embedding, SeveralHeads, Stack, make_cell
+from regard.models.build_transformer import decoder_block, final_norm, input_position, reach
+from regard.models.copying import Copying
+from regard.models.decoder import output_layer
+from regard.models.rnn_decoder import RnnDecoder
+from regard.models.transformer_decoder import TransformerDecoder
+from regard.question import SOURCE
+from regard.settings.architecture import (
+    ClassifySettings,
+    EncoderSettings,
+    PointSettings,
+    RnnReaderSettings,
+    StackSettings,
+    TransformerReaderSettings,
+)
+
+
+@final
+@dataclass(frozen=True)
+class SourceSize:
+    """What the data decides about one source: its symbols, or the numbers in a frame and their rows."""
+
+    symbols: int = 0
+    features: int = 0
+    rows: int = 1  # a frame of a picture is one column: rows x channels numbers
+    unknown: int | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Sizes:
+    """What the data decides: how many symbols, labels, or numbers in a frame; and the begin and end ids.
+
+    `source`, `features` and `rows` are those of the only source; of several, `sources` has each by its name.
+    `unknown` is what a symbol behind the vocabulary is read as: a word that can only be copied.
+    """
+
+    source: int = 0
+    target: int = 0
+    labels: int = 0
+    features: int = 0
+    begin: int = 1
+    end: int = 2
+    shared: bool = False
+    rows: int = 1
+    sources: Mapping[str, SourceSize] = field(default_factory=dict)
+    unknown: int | None = None
+
+    @property
+    def only(self) -> SourceSize:
+        """The only source."""
+        return SourceSize(self.source, self.features, self.rows, self.unknown)
+
+
+def one_head(
+    settings: ClassifySettings | PointSettings | RnnReaderSettings,
+    site: Site,
+    query_width: int,
+    key_width: int,
+) -> Attention:
+    """One head of attention by the score and the normaliser of these settings."""
+    score = make_score(
+        settings.score,
+        query_width=query_width,
+        key_width=key_width,
+        max_length=settings.max_length + 1,  # a pointer's stop sign takes a place
+    )
+    if isinstance(settings, PointSettings):
+        return Attention(score, Softmax(), site=site)
+    return Attention(score, make_normaliser(settings.normalise), site=site)
+
+
+def rnn_decoder_of_several(
+    settings: RnnReaderSettings,
+    sizes: Sizes,
+    widths: Mapping[str, int],
+    shared: nn.Embedding | None,
+) -> RnnDecoder:
+    """The bridge starts from the last states of all sources; a context has the decoder's width."""
+    if settings.score in NOTICING:
+        raise UsageError(
+            f"the {settings.score} score follows the reading of one source, and there are {len(widths)}",
+            where="model.reader.score",
+            remedy="choose additive, or another score that sees query and key alone",
+        )
+    several = {
+        name: Heads(
+            settings.width,
+            1,
+            one_head(settings, Site("cross", TARGET, name), settings.width, settings.width),
+            source_width=width,
+        )
+        for name, width in widths.items()
+    }
+    attention = SeveralHeads(several, settings.width, settings.combine)
+    return rnn_decoder(settings, sizes, sum(widths.values()), shared, attention)
+
+
+def rnn_decoder(
+    settings: RnnReaderSettings,
+    sizes: Sizes,
+    source_width: int | None,
+    shared: nn.Embedding | None,
+    several: SeveralHeads | None = None,
+) -> RnnDecoder:
+    """A recurrent decoder (L11-L13)."""
+    attends = settings.score != "none" and source_width is not None
+    table = table_of(sizes.target, settings, shared, sizes.unknown)
+    attention: Attention | SeveralHeads | None = several if attends else None
+    if attends and several is None:
+        site = Site("cross", TARGET, SOURCE)
+        attention = one_head(settings, site, settings.width, source_width or 1)
+    fed = settings.input_feeding and source_width is not None
+    extra = settings.width if attends else source_width or 0
+    context_width = settings.width if several is not None else source_width or 0
+    if attends and settings.looks == "before":
+        fed, extra = True, context_width
+    widths = [settings.width + (extra if fed else 0)] + [settings.width] * (settings.layers - 1)
+    return RnnDecoder(
+        table,
+        Stack(make_cell(settings.cell, width, settings.width) for width in widths),
+        output_layer(settings.width, sizes.target, table.table if settings.tied else None, True),
+        attention=attention,
+        source_width=source_width or 1,
+        looks=settings.looks,
+        input_feeding=fed,
+        dropout=settings.dropout,
+        begin=sizes.begin,
+        end=sizes.end,
+    )
+
+
+def transformer_decoder(
+    settings: TransformerReaderSettings,
+    sizes: Sizes,
+    source_width: int | Mapping[str, int] | None,
+    shared: nn.Embedding | None,
+) -> TransformerDecoder:
+    """A Transformer decoder (L66)."""
+    table = table_of(sizes.target, settings, shared, sizes.unknown)
+    tied = table.table if settings.tied else None
+    return TransformerDecoder(
+        table,
+        Stack(decoder_block(settings, source_width, n) for n in range(settings.layers)),
+        final_norm(settings),
+        output_layer(settings.width, sizes.target, tied, settings.output_bias),
+        mask=reach(settings),
+        begin=sizes.begin,
+        end=sizes.end,
+    )
+
+
+def copying(
+    settings: RnnReaderSettings | TransformerReaderSettings,
+    sizes: Sizes,
+    decoder: RnnDecoder | TransformerDecoder,
+    source_width: int | None,
+) -> RnnDecoder | TransformerDecoder | Copying:
+    """The decoder itself or, where it copies, the same in a pointer-generator."""
+    if not settings.copies:
+        return decoder
+    if source_width is None or not sizes.shared or settings.score == "none":
+        raise UsageError(
+            "only words that both sides number alike, and that attention reads, can be copied",
+            where="model.reader.copies",
+            remedy="copy with an encoder, with text.shared = true, and with a score other than none",
+        )
+    if isinstance(decoder, RnnDecoder):
+        assert isinstance(decoder.attention, Attention)
+        if not decoder.attention.normaliser.sums_to_one:
+            raise UsageError(
+                f"weights by {settings.normalise} are no shares, and nothing can be copied by them",
+                where="model.reader.normalise",
+                remedy="choose softmax, sparsemax or another normaliser whose weights sum to 1",
+            )
+        return Copying(decoder, source_width=source_width)
+    assert isinstance(settings, TransformerReaderSettings)
+    site = Site("cross", TARGET, SOURCE, layer=settings.layers)
+    own = Attention(ScaledDot(), Softmax(), site=site)
+    return Copying(decoder, source_width=source_width, copying=own)
+
+
+def table_of(
+    vocabulary: int,
+    settings: EncoderSettings | RnnReaderSettings | StackSettings,
+    shared: nn.Embedding | None = None,
+    unknown: int | None = None,
+) -> Embedding:
+    """A learned vector for each symbol, with positions where the settings say so."""
+    need(vocabulary, "a vocabulary has at least one symbol")
+    if isinstance(settings, StackSettings):
+        embedding = Embedding(
+            vocabulary,
+            settings.width,
+            position=input_position(settings),
+            scale=settings.scale_embedding,
+            norm_eps=settings.norm_eps if settings.embedding_norm else None,
+            dropout=settings.dropout,
+            unknown=unknown,
+        )
+    else:
+        embedding = Embedding(vocabulary, settings.width, dropout=settings.dropout, unknown=unknown)
+    if shared is not None and shared.weight.shape == embedding.table.weight.shape:
+        embedding.table = shared
+    return embedding
+
+
+def need(count: int, what: str) -> None:
+    """Refuse sizes that make no model."""
+    if count < 1:
+        raise UsageError(
+            f"{what}, not {count}",
+            where="sizes",
+            remedy="give the sizes of the vocabulary: Sizes(source=8000, target=8000)",
+        )

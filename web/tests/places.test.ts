@@ -1,0 +1,65 @@
+// Weights over a picture, a sound and points: every mark stands where its place is.
+
+import { describe, expect, it } from "vitest";
+import type { Mark } from "../src/pure/drawing";
+import { placesDrawing, placesLabel, type AnyAxis } from "../src/pure/places";
+
+function flat(marks: readonly Mark[]): Mark[] {
+  return marks.flatMap((mark) => [mark, ...flat(mark.inside ?? [])]);
+}
+function axis(of: object, count: number): AnyAxis {
+  const pieces = Array.from({ length: count }, (_, at) => `p${at}`);
+  return { pieces, words: pieces, word_ids: pieces.map((_, at) => at), ...of } as unknown as AnyAxis;
+}
+const PICTURE = "data:image/png;base64,AAAA";
+
+describe("a picture", () => {
+  const grid = axis({ kind: "grid", rows: 2, columns: 3, picture: PICTURE }, 6);
+  const weights = [0, 0.1, 0.2, 0.4, 0.1, 0.2]; // column after column: the most at row 2, column 2
+
+  it("lies under its weights, which are counted column after column", () => {
+    const marks = flat(placesDrawing(grid, weights)!.marks);
+    expect(marks.find(({ tag }) => tag === "image")?.at["href"]).toBe(PICTURE);
+    const cells = marks.filter(({ at }) => "fill-opacity" in at).map(({ at }) => at);
+    expect(cells).toHaveLength(6);
+    const best = cells.find((at) => at["fill-opacity"] === 0.75)!;
+    expect([best["x"], best["y"]]).toEqual([best["width"], best["height"]]);
+    expect(cells[0]!["fill-opacity"]).toBe(0);
+    expect(placesLabel(grid, weights)).toContain("0.400, at p3");
+  });
+  it("is never fetched from anywhere: only what the trace holds is shown", () => {
+    const far = axis({ kind: "grid", rows: 2, columns: 3, picture: "https://example.org/a" }, 6);
+    expect(flat(placesDrawing(far, weights)!.marks).some(({ tag }) => tag === "image")).toBe(false);
+  });
+  it("has coloured cells where there is no picture", () => {
+    const bare = axis({ kind: "grid", rows: 2, columns: 3, picture: "" }, 6);
+    const fills = flat(placesDrawing(bare, weights)!.marks).map(({ at }) => at["fill"]);
+    expect(new Set(fills.filter((one) => String(one).startsWith("rgb"))).size).toBe(4);
+  });
+});
+
+it("draws a sound over seconds, each bar as high as its weight", () => {
+  const sound = axis({ kind: "times", seconds: [0, 0.5, 1], waveform: [0.1, -0.4] }, 3);
+  const marks = flat(placesDrawing(sound, [0.2, 0.6, 0.2])!.marks);
+  const bars = marks.filter(({ at }) => at["fill"] === "var(--accent)").map(({ at }) => at);
+  expect(bars.map((at) => Number(at["height"]).toFixed(1))).toEqual(["30.0", "90.0", "30.0"]);
+  expect(marks.map(({ text }) => text)).toContain("1.50 s");
+});
+
+it("puts items where their numbers are, named by their positions, the stop sign left out", () => {
+  const items = axis({ kind: "items", points: [[], [0, 0], [1, 1]] }, 3);
+  const marks = flat(placesDrawing(items, [0.5, 0.1, 0.4])!.marks);
+  const dots = marks.filter(({ tag, at }) => tag === "circle" && at["r"] === 3);
+  expect(dots).toHaveLength(2);
+  expect(Number(dots[1]!.at["cy"])).toBeLessThan(Number(dots[0]!.at["cy"]));
+  expect(marks.map(({ text }) => text)).toEqual(expect.arrayContaining(["0", "1"]));
+});
+
+it("draws nothing for tokens, for items without a place, and for weights that are not theirs", () => {
+  expect(placesDrawing(axis({ kind: "tokens" }, 2), [0.5, 0.5])).toBeNull();
+  expect(placesDrawing(axis({ kind: "items", points: [[1], [2]] }, 2), [0.5, 0.5])).toBeNull();
+  expect(
+    placesDrawing(axis({ kind: "grid", rows: 1, columns: 2, picture: "" }, 2), [1]),
+  ).toBeNull();
+  expect(placesDrawing(undefined, [1])).toBeNull();
+});
