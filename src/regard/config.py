@@ -173,7 +173,7 @@ def to_toml(settings: Settings, *, explained: bool = False) -> str:
 def meaning(group: type[Settings], name: str) -> str:
     """What a setting is for, and what it may be where that is a choice."""
     field = group.model_fields[name]
-    words = (field.description or "").removesuffix(".")
+    words = " ".join((field.description or "").split()).removesuffix(".")
     choices = _choices(field.annotation)
     return f"{words} ({' | '.join(choices)})" if len(choices) > 1 else words
 

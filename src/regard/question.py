@@ -166,6 +166,13 @@ def _refused(what: str, where: str) -> UsageError:
     return UsageError(what, where=where, remedy=remedy)
 
 
+def named(question: str) -> str:
+    """A question as a title names it: a picture or a sound that is its own data, by what it is."""
+    kind, comma, _ = question.partition(";base64,")
+    drawn = {"data:image": "(a picture)", "data:audio": "(a sound)"}
+    return drawn.get(kind.partition("/")[0], question) if comma else question
+
+
 # What is asked in Python, checked: texts are strings, and a pointer's `[0.3, 0.1]` is the text `0.3 0.1`.
 
 Asked: TypeAlias = str | Mapping[str, Any]  # a question, or what `Question` makes one of

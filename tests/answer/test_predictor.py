@@ -93,7 +93,7 @@ class TestAsking:
     def test_another_task_is_refused_by_name(self, predictor, kind):
         model = predictor(kind)
         for task, method in ((name, kind.method) for name, kind in TASKS.items()):
-            if task == model.task:
+            if task == model.task or method == "predict":  # which any model can be asked
                 continue
             with pytest.raises(UsageError, match="this model was trained to") as fault:
                 getattr(model, method)("0.5")

@@ -13,8 +13,8 @@ from regard.tasks import IGNORE
 from tests.run.kinds import KINDS
 
 
-def settings(**data):
-    return resolve(more={"model": KINDS["rnn"][1], "task": "translate", "data": data})
+def settings(kind="rnn", task="translate", **data):
+    return resolve(more={"model": KINDS[kind][1], "task": task, "data": data})
 
 
 @pytest.fixture
@@ -57,14 +57,14 @@ class TestExam:
     def test_files_are_read_as_the_task_wants_them(self, tmp_path):
         path = tmp_path / "test.tsv"
         path.write_text("good\tlovely film\nbad\tdull film\n" * 5)
-        exam = Exam.read([path], "classify", 2)
+        exam = Exam.read([path], settings("classify", "classify"), 2)
         assert all(isinstance(example, Labelled) for example in exam.examples)
 
     def test_a_test_that_asks_nothing(self, tmp_path):
         (tmp_path / "a.en").write_text("")
         (tmp_path / "a.de").write_text("")
         with pytest.raises(DataError):
-            Exam.read([tmp_path / "a.en", tmp_path / "a.de"], "translate")
+            Exam.read([tmp_path / "a.en", tmp_path / "a.de"], settings())
 
 
 class TestJudge:

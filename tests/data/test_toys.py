@@ -11,8 +11,7 @@ from functools import cache
 
 import pytest
 
-from regard.data.example import Captioned, Pair, Parsed, Pointed, Tagged
-from regard.data.formats.beside import Several
+from regard.data.example import Captioned, Pair, Parsed, Pointed, Several, Tagged
 from regard.data.toys import TOYS, Toy, toy
 from regard.data.toys import english as grammar
 from regard.data.toys.structure import convex_hull, depths
@@ -151,6 +150,7 @@ print(*sorted(called))
         "Adjective",
         "Verb",
         "Phrase",
+        "Thing",
         "_spelled",
     }
 

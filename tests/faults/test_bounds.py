@@ -26,6 +26,7 @@ from regard.box.card import read as read_card
 from regard.cli.studio import _token
 from regard.config import parse, read_toml
 from regard.data import store
+from regard.data.image import read as read_picture
 from regard.data.source import understand
 from regard.data.store import Ids, Store
 from regard.run import archive, weights
@@ -191,17 +192,18 @@ TABLE = {
         prepared,
     ),
     "archive": Loader("run/archive", "run.zip", load_archive, worst.ARCHIVES),
-    "trace": Loader("traces/file traces/document", "a.npz", Trace.load, worst.TRACES),
+    "trace": Loader("traces/trace_file traces/trace_header", "a.npz", Trace.load, worst.TRACES),
+    "picture": Loader("data/image", "a.png", read_picture, worst.PICTURES),
     "lock": Loader("run/lock", LOCK, lambda path: Lock(path.parent).__enter__(), JSON),
-    "lock, looked at": Loader("studio/models", LOCK, lambda path: is_live(path.parent), JSON),
+    "lock, looked at": Loader("studio/shelf", LOCK, lambda path: is_live(path.parent), JSON),
     "metrics in the studio": Loader(
-        "studio/line", "metrics.jsonl", live.read_lines, JSON | LINES | worst.METRICS
+        "studio/live", "metrics.jsonl", live.read_lines, JSON | LINES | worst.METRICS
     ),
     "first line in the studio": Loader(
-        "studio/line", "metrics.jsonl", live.first_line, JSON | LINES
+        "studio/live", "metrics.jsonl", live.first_line, JSON | LINES
     ),
     "answers of a comparison": Loader(
-        "training/compare", ANSWERS, lambda path: _known(path.parent, "x"), JSON
+        "training/compare_runs", ANSWERS, lambda path: _known(path.parent, "x"), JSON
     ),
     "token": Loader("cli/studio", "token", lambda path: _token(None, path), LINES),
     "lines": texts("a.txt", {}),
@@ -215,41 +217,41 @@ TABLE = {
     "XLIFF": texts("a.xlf", {name: worst.xliff(make) for name, make in worst.XML.items()}),
     "subtitles": texts("a.srt", worst.SRT),
     "paired subtitles": pairs("a.en.srt", "a.de.srt", worst.SRT, "data/formats/subtitle"),
-    "parallel text": pairs("a.en", "a.de", LINES, "data/formats/plain"),
+    "parallel text": pairs("a.en", "a.de", LINES, "data/lines"),
     "links": Loader(
-        "traces/survey", "a.links", load_links, {**LINES, "links": worst.repeated("0-0 ")}
+        "traces/head_survey", "a.links", load_links, {**LINES, "links": worst.repeated("0-0 ")}
     ),
-    "gzip": Loader("data/compressed", "a.txt", examples(), worst.bombs(gzip.compress)),
-    "xz": Loader("data/compressed", "a.txt", examples(), worst.bombs(lzma.compress)),
-    "zstd": Loader("data/compressed", "a.txt", examples(), worst.bombs(worst.zstd)),
+    "gzip": Loader("data/lines", "a.txt", examples(), worst.bombs(gzip.compress)),
+    "xz": Loader("data/lines", "a.txt", examples(), worst.bombs(lzma.compress)),
+    "zstd": Loader("data/lines", "a.txt", examples(), worst.bombs(worst.zstd)),
     "Arrow stream": Loader(
-        "data/formats/columnar data/formats/arrow",
+        "data/formats/columnar",
         "a.arrow",
         examples(),
         worst.columns(lambda kind: worst.arrow(kind, stream=True)),
     ),
     "Arrow file": Loader(
-        "data/formats/columnar data/formats/arrow",
+        "data/formats/columnar",
         "a.arrow",
         examples(),
         worst.columns(lambda kind: worst.arrow(kind, stream=False)),
     ),
     "packed Arrow stream": Loader(
-        "data/formats/columnar data/formats/arrow",
+        "data/formats/columnar",
         "a.arrow",
         examples(),
         worst.columns(lambda kind: worst.arrow(kind, stream=True, compression="zstd"))
         | {"a bomb": worst.bomb(stream=True)},
     ),
     "packed Arrow file": Loader(
-        "data/formats/columnar data/formats/arrow",
+        "data/formats/columnar",
         "a.arrow",
         examples(),
         worst.columns(lambda kind: worst.arrow(kind, stream=False, compression="zstd"))
         | {"a bomb": worst.bomb(stream=False)},
     ),
     "Parquet": Loader(
-        "data/formats/columnar data/formats/arrow",
+        "data/formats/columnar",
         "a.parquet",
         examples(),
         worst.columns(worst.parquet),
@@ -330,21 +332,23 @@ OURS = {  # why a module that reads is not in the table
     "presets/__init__": "the presets of the package",
     "cli/models": "the cards of the package",
     "show/page": "the page of the package",
-    "studio/page": "the page of the package",
+    "studio/state": "the page of the package",
     "training/machine": "what the system says of the processor",
     "run/device": "what the system says of the processor and of memory",
     "run/system": "opens files for others, and reads what the system says of a process",
     "run/files": "writes",
     "data/formats/format": "names a compression",
-    "measure/memory": "what the system says of memory",
-    "studio/port": "what the system says of ports",
+    "measure/instruments": "what the system says of memory",
+    "studio/server": "what the system says of ports",
     "signals": "the null device",
+    "cli/lesson": "a number or a list that was typed",
+    "tasks/multisource": "a part of tokenizer.json, which run/load has bounded",
+    "interop/tokenizer_out": "a tokenizer up to 256 MiB, which the library has read before",
     "text/learn": "what the library has just learned",
     "run/pack": "the files of a run, up to a bound, after the run was opened",
     "run/origin": "a fingerprint of ours, and the weights of a run through run/weights",
     "cli/target": "the first 512 bytes",
     "answer/stream": "answers of ours, line by line, to count them",
-    "answer/lines": "answers of ours, line by line, to count them",
     "cli/options": "names a compression",
     "cli/look": "opens a model that is brought, through interop",
     "question": "a question that was typed or sent, up to its bound",
@@ -352,8 +356,7 @@ OURS = {  # why a module that reads is not in the table
     "interop/importing": "settings up to 4 MiB, and a text file to compare answers on",
     "interop/marian": "the vocabulary of a model that is brought, up to 64 MiB",
     "interop/spm": "pieces of a model that is brought, up to a bound, field by field",
-    "studio/demo": "what our own training prints",
-    "studio/body": "a request, up to its bound: tests/studio/test_body.py measures it",
+    "studio/refusal": "a request, up to its bound: tests/studio/test_body.py measures it",
 }
 OTHER_OPENS = re.compile(
     r"(Run|Store|self|residual|reading|following|webbrowser|writer)\.open\(|def open\("

@@ -11,6 +11,7 @@ from itertools import count
 
 import numpy as np
 
+from regard.data import png
 from regard.text.settings import TextSettings
 from regard.text.vocabulary import reserved
 from tests.traces.kit import traced
@@ -522,4 +523,26 @@ CSV = {
     "doubled quotes": repeated('""', 'a,b\n"', '",b\n'),
     "cells": repeated(",", "a,b\n", "\n"),
     "long records": repeated('"\n\n\n\n","b"\n', "a,b\n"),
+}
+
+
+def noise(size: int) -> bytes:
+    """A picture whose bytes cannot be packed: the file is as large as its pixels."""
+    side = int(size**0.5)
+    dots = np.random.default_rng(1).integers(0, 256, (side, side, 1), np.uint8)
+    return png.encode(dots)
+
+
+def chunks(size: int) -> bytes:
+    """A picture with as many empty chunks as fit."""
+    start, end = png.encode(np.zeros((1, 1, 1), np.uint8))[:33], png._chunk(b"IEND", b"")
+    return repeated(png._chunk(b"tEXt", b""), start, end)(size)
+
+
+PICTURES = LINES | {
+    "noise": noise,
+    "chunks": chunks,
+    "features": zipped(lambda size: iter([("features.npy", npy(np.zeros(size, np.float32)))])),
+    "entries": zipped(lambda size: ((f"{number}", b"") for number in count())),
+    "a broken JPEG": repeated(b"\xff\xd9\0", b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0\0"),
 }

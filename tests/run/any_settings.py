@@ -38,9 +38,21 @@ SMALL: dict[str, tuple[Any, ...]] = {
     "decode.max_length": (1, 2, 5, 9),
     "decode.min_length": (0, 0, 1, 5, 300),
     "start": (None,),
+    "cross_heads": (None, 1, 2, (2,), (1, 2)),
+    "channels": ((4,), (4, 6)),
 }
 OWN_READER = ("tag", "classify", "point")  # tasks whose readers have their name
-SYMBOLS = ((), (), ("<keep0>",), (">>de<<", ">>fr<<"), ("<a>", "<a>"), ("<<a>>", "<a>"), ("é-x",))
+SYMBOLS = (
+    (),
+    (),
+    (),
+    (),
+    ("<keep0>",),
+    (">>de<<", ">>fr<<"),
+    ("<a>", "<a>"),
+    ("<<a>>", "<a>"),
+    ("é-x",),
+)
 
 
 def draw(seed: int) -> dict[str, Any]:
@@ -102,13 +114,14 @@ def _value(annotation: Any, chance: random.Random, path: str) -> Any:
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         chosen = chance.choice(get_args(annotation))
-        bounded = chosen in (int, float) and bounds
+        bounded = bounds and chosen is not type(None)
         return _value(Annotated[(chosen, *bounds)] if bounded else chosen, chance, path)
     if origin is Literal:
         return chance.choice(get_args(annotation))
     if origin is tuple:
         inner = get_args(annotation)
-        return [] if Ellipsis in inner else [_value(one, chance, path) for one in inner]
+        kinds = inner[:1] if Ellipsis in inner else inner
+        return [_value(one, chance, path) for one in kinds]
     if origin is dict:  # groups by name, of which most tasks have none
         inner = get_args(annotation)[1]
         return {"left": _value(inner, chance, f"{path}.left")} if chance.random() < 0.1 else {}

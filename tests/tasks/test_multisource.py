@@ -8,8 +8,8 @@ import torch
 
 import regard
 from regard.config import parse
-from regard.data.example import Tally
-from regard.data.formats.beside import Beside, Columns, column_names
+from regard.data.example import Columns, Tally
+from regard.data.formats.beside import Beside, column_names
 from regard.data.source import understand
 from regard.data.toys import toy
 from regard.decode import DecodeSettings

@@ -10,7 +10,7 @@ import torch
 from regard.answer.tracing import trace
 from regard.attention import watch
 from regard.decode import DecodeSettings
-from regard.errors import UsageError
+from regard.errors import DataError, UsageError
 from regard.run.folder import Run
 from regard.text import END
 from regard.traces.site import KINDS as SITE_KINDS
@@ -218,7 +218,12 @@ def test_chance_can_be_looked_at():
     assert len(seen.steps) >= 1
 
 
-@pytest.mark.parametrize("kind", MODELS)
+def test_no_picture_is_refused_in_words():
+    with pytest.raises(DataError, match="no picture is named"):
+        look_inside(task_of("caption"), model_of("caption"), "", BEAM)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in MODELS if kind != "caption"])
 def test_nothing_is_looked_at_without_complaint(kind):
     seen = look_inside(task_of(MODELS[kind][0]), model_of(kind), "", BEAM)
     json.loads(seen.to_json())

@@ -161,7 +161,8 @@ class Engine:
         """The same answer to one text, with the tree it grew in, behind symbols that are given."""
         if settings.sample and self.task.searches and not prefix:
             (drawn,) = self.draw([text], settings, [0], None)
-            return Found(drawn, len(self.task.prompt(text)))
+            given = len(self.task.prompt(text))
+            return Found(drawn, given, most=settings.max_length + given)
         with torch.inference_mode(), self._computing(self.precision):
             found = find(self.task, self._model(settings, self.precision), text, settings, prefix)
             if self.precision != "float32" and _is_broken(found.answer):

@@ -1,4 +1,7 @@
-"""Lines in, lines out: as many, in the same order, in bounded memory; a share of them, a file to resume."""
+"""Lines in, lines out: as many, in the same order, in bounded memory; a share of them, a file to resume.
+
+Importing this brings no torch, so that a slip is told before that is loaded.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-from regard.answer.engine import Note
-from regard.answer.passage import Doubts
-from regard.answer.predictor import EMPTY, Predictor
 from regard.data.lines import Stream as ByteStream
 from regard.data.lines import TextLine
-from regard.decode import DecodeSettings
 from regard.errors import DataError, UsageError
 from regard.run.system import disk_errors
-from regard.tasks import Prediction
-from regard.tasks.task import Progress
+from regard.settings.decode import DecodeSettings
 from regard.text.languages import chosen, target_of
+
+if TYPE_CHECKING:
+    from regard.answer.engine import Note
+    from regard.answer.predictor import Predictor
+    from regard.tasks import Prediction
+    from regard.tasks.task import Progress
 
 _SHARD = re.compile(r"(\d{1,9})/(\d{1,9})")
 _BREAKS = str.maketrans("\r\n", "  ")  # an answer is one line, whatever the model says
@@ -195,6 +199,8 @@ class Stream:
         self, lines: Iterator[TextLine], advance: Progress | None = None
     ) -> Iterator[list[tuple[TextLine, Prediction]]]:
         """Each line with its answer, in order, some at a time; in the end what is doubtful about them."""
+        from regard.answer.passage import Doubts
+
         doubts = Doubts(self.manner.to, self.predictor.languages, "line")
         for some in self._answers(lines, advance):
             for line, answer in some if self.manner.spoken is None else ():
@@ -242,4 +248,6 @@ class Stream:
                 remedy = fault.remedy or "mend it, or answer such lines with nothing: --keep-going"
                 raise DataError(fault.what, where, remedy) from None
             self.note(f"{where}: {fault.what}; answered with nothing")
+            from regard.answer.predictor import EMPTY
+
             return EMPTY

@@ -127,7 +127,8 @@ def _seen(
     if answer is None:
         found = predictor.engine.find(read, own, prefix)
     else:
-        found = Found(answer, len(task.prompt(read)))
+        given = len(task.prompt(read))
+        found = Found(answer, given, most=own.max_length + given)
     seen = replayed(task, predictor.model, read, found, name)
     return seen if predictor.card is None else replace(seen, look=predictor.card.look)
 

@@ -17,7 +17,7 @@ from regard.cli.command import FILES, NAMES
 from regard.errors import UsageError, missing
 
 if TYPE_CHECKING:
-    from regard.data.formats.beside import Columns
+    from regard.data.example import Columns
     from regard.run.settings import DataSettings
 
 # The panels of the help.

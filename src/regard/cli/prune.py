@@ -76,8 +76,8 @@ def prune(
     gates training has closed.
 
     - `regard prune runs/mine --keep 12 --out runs/small`
-    - `regard train train.en train.de --start-from runs/mine --set objective.l0=0.01 --out runs/gated`
-    - `regard prune runs/gated --by l0 --out runs/small`
+    - `regard train a.en a.de --start-from runs/mine -s objective.l0=0.01 -o runs/l0`
+    - `regard prune runs/l0 --by l0 --out runs/small`
     """
     output.speak_json(as_json)
     from regard.answer.test_set import Exam

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, final
 
-from regard.errors import DataError
-from regard.text.trees import read_tree
+from regard.errors import DataError, UsageError
+from regard.question import Image, Question, Sound, Source
 
 
 class Example(ABC):
@@ -332,6 +332,8 @@ class Parsed(Example):
     @classmethod
     def made(cls, first: str, second: str) -> Parsed | str:
         """The words of the tree are those of the sentence."""
+        from regard.text.trees import read_tree  # brings tokenizers, which no help page needs
+
         try:
             tree = read_tree(second)
         except DataError:
@@ -352,6 +354,79 @@ class Parsed(Example):
     def answer(self) -> str:
         """The tree."""
         return self.tree
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Several(Example):
+    """Sources by name, any of which may be missing, and the text that they become."""
+
+    question: Question
+    target: str
+    noun = "multi-source example"
+    wanted = "name the files of the sources, and the target's behind --to"
+    sides = ("sources", "target")
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"question": str(self.question), "target": self.target}
+
+    def shown(self) -> tuple[str, ...]:
+        """Each source, then the target."""
+        return (*(_named(name, one) for name, one in self.question.sources.items()), self.target)
+
+    def line(self) -> str:
+        """`en: two dogs | de: zwei Hunde  ->  deux chiens`."""
+        sources = " | ".join(short(one) for one in self.shown()[:-1])
+        return f"{sources}  ->  {short(self.target)}"
+
+    @property
+    def asked(self) -> str:
+        """All sources, as one question."""
+        return self.question
+
+    @property
+    def answer(self) -> str:
+        """The target."""
+        return self.target
+
+    @property
+    def prose(self) -> str:
+        """Every text of it."""
+        texts = (one for one in self.question.sources.values() if isinstance(one, str))
+        return "\n".join((*texts, self.target))
+
+
+def _named(name: str, source: Source) -> str:
+    if isinstance(source, Image | Sound):
+        shown = Path(source.data).name if isinstance(source.data, str) else "numbers"
+        return f"{name}: {shown}"
+    return f"{name}: {source}"
+
+
+@final
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are read, by name, and which one is written."""
+
+    sources: tuple[str, ...]
+    target: str
+
+    def __post_init__(self) -> None:
+        names = (*self.sources, self.target)
+        for name in names:
+            if not (name.isascii() and name.isidentifier() and name == name.lower()):
+                raise UsageError(
+                    f"'{name}' cannot be the name of a source",
+                    where="data.sources",
+                    remedy="use small letters, digits and underscores: en, de, picture",
+                )
+        if len(set(names)) < len(names) or "target" in self.sources:
+            raise UsageError(
+                f"the columns {', '.join(names)} need names of their own, and none is 'target'",
+                where="data.sources",
+                remedy="name every source once, and the target otherwise",
+            )
 
 
 Kind: TypeAlias = type[Example]

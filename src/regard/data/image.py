@@ -176,6 +176,8 @@ def read(origin: Any, folder: Path | None = None) -> Picture:
         if data is None:
             raise DataError("this data URL is damaged", origin[:40], "give the whole of it")
         return decoded(data, "data URL")
+    if isinstance(origin, str) and not origin.strip():
+        raise DataError("no picture is named", "picture", "give the path of a picture")
     if isinstance(origin, str | Path):
         return decoded(_bytes_of(Path(folder or ".") / origin), str(origin))
     if hasattr(origin, "convert") and hasattr(origin, "mode"):

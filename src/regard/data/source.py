@@ -12,6 +12,7 @@ from typing import final
 
 from regard.data.example import (
     Captioned,
+    Columns,
     Example,
     Kind,
     Labelled,
@@ -21,7 +22,7 @@ from regard.data.example import (
     Tally,
     counted,
 )
-from regard.data.formats.beside import Columns, several
+from regard.data.formats.beside import several
 from regard.data.formats.columnar import is_columnar
 from regard.data.formats.format import (
     Format,

@@ -15,6 +15,7 @@ from regard.settings.decode import DecodeSettings
 
 Finish = Literal["end", "length", "numerics"]
 Fate = Literal["kept", "ended", "dropped"]
+NO_LIMIT = 1 << 30  # symbols of an answer, where nobody set a limit
 
 
 @final

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from regard.decode.hypothesis import NO_LIMIT
 from regard.models import Decoder, Encoded
 from regard.models.decoder import Inputs, Logits
 
@@ -110,14 +111,14 @@ class WellFormed(Decoder[_State]):
         """The same for symbols that are given."""
         logits = self.inner(encoded, inputs)
         words = torch.tensor(self.words, device=inputs.device)
-        return forced_to_trees(logits, inputs, self.signs, words)
+        return forced_to_trees(logits, inputs, self.signs, words, NO_LIMIT)
 
 
 def forced_to_trees(
-    logits: Logits, inputs: Inputs, signs: Signs, words: Int[Tensor, " batch"]
+    logits: Logits, inputs: Inputs, signs: Signs, words: Int[Tensor, " batch"], most: int
 ) -> Logits:
-    """Logits behind given symbols, -inf where no tree goes on: what stepping would have said."""
-    grown = Grown.of(words, 1 << 30)
+    """Logits behind given symbols, -inf where no tree goes on: what a search of `most` steps would say."""
+    grown = Grown.of(words, most + 1)
     steps = []
     for place in range(inputs.shape[1]):
         grown = grown.after(inputs[:, place], signs)

@@ -16,7 +16,7 @@ from pydantic import (
 
 from regard.config import Settings
 from regard.data.batches import BatchSettings
-from regard.data.formats.beside import Columns
+from regard.data.example import Columns
 from regard.data.image import PictureSettings
 from regard.presets import DEFAULT_OF
 from regard.settings.architecture import ModelSettings, StackSettings

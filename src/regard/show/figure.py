@@ -17,6 +17,7 @@ from jaxtyping import Float, UInt8
 from rich.cells import cell_len
 
 from regard.errors import UsageError
+from regard.question import named
 from regard.show.colour import cividis
 from regard.show.heatmap import AXES, TOPS
 from regard.show.label import one_line, piece_names, shortened
@@ -128,7 +129,9 @@ def drawing(
         # One query would be a single row below a tower of labels.
         one, rows, columns, sides = one.T, columns, rows, sides[::-1]
     where = f"{chosen.path}, {which}" if chosen.heads > 1 else chosen.path
-    title = f"{_label(trace.question, SAID)} \u2192 {_label(trace.answer.text, SAID)}".rstrip()
+    title = (
+        f"{_label(named(trace.question), SAID)} \u2192 {_label(trace.answer.text, SAID)}".rstrip()
+    )
     return heat_map(one, rows, columns, title, f"{sides[0]} down, {sides[1]} across; {where}")
 
 

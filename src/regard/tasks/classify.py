@@ -116,6 +116,7 @@ class Classify(Labelling):
         text: str,  # noqa: ARG002
         logits: Tensor,
         ids: Sequence[int],  # noqa: ARG002
+        most: int,  # noqa: ARG002
     ) -> Float[Tensor, "step choice"]:
         """The one step."""
         return logits[:1]

@@ -211,6 +211,7 @@ class Fill(Task):
         text: str,
         logits: Tensor,
         ids: Sequence[int],  # noqa: ARG002
+        most: int,  # noqa: ARG002
     ) -> Float[Tensor, "step choice"]:
         """Those of the masks."""
         hidden = np.flatnonzero(self.encode(text) == self.mask)

@@ -14,8 +14,7 @@ from typing import final
 import numpy as np
 
 from regard.attention.attention import INPUTS, SOURCES, TARGET
-from regard.data.example import Example
-from regard.data.formats.beside import Several
+from regard.data.example import Example, Several
 from regard.decode import DecodeSettings
 from regard.errors import DataError, ModelFileError
 from regard.models import Model, Sizes

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from regard.data.example import Captioned, Kind, Labelled, Line, Pair, Parsed, Pointed, Tagged
-from regard.data.formats.beside import Several
+from regard.data.example import (
+    Captioned,
+    Kind,
+    Labelled,
+    Line,
+    Pair,
+    Parsed,
+    Pointed,
+    Several,
+    Tagged,
+)
 from regard.errors import UsageError, nearest
 
 LEARNS_FROM: dict[str, Kind] = {

@@ -122,12 +122,12 @@ class Parse(Task):
         return Forced({"source": self.encode(text), "target": np.array(ids, np.int32)}, axes, ids)
 
     def of_steps(
-        self, text: str, logits: Tensor, ids: Sequence[int]
+        self, text: str, logits: Tensor, ids: Sequence[int], most: int
     ) -> Float[Tensor, "step choice"]:
         """Without what no tree can continue with, as the search saw them."""
         words = torch.tensor([len(text.split())], device=logits.device)
         inputs = torch.tensor([[BEGIN, *ids[:-1]]], device=logits.device)
-        return forced_to_trees(logits, inputs, self._signs(logits.device), words)[0]
+        return forced_to_trees(logits, inputs, self._signs(logits.device), words, most)[0]
 
     def symbol(self, number: int) -> str:
         """`(NP`, `XX`, `)`, or a special symbol."""

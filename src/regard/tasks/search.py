@@ -13,6 +13,7 @@ from typing import Any, final
 import torch
 
 from regard.decode import BeamTree, DecodeSettings, Hypothesis, Prefix, beam, search
+from regard.decode.hypothesis import NO_LIMIT
 from regard.errors import UsageError, nearest
 from regard.models import SOURCE, Decoder, Model, Padded
 from regard.tasks.batch import Group, crowds, groups, side_by_side
@@ -28,11 +29,12 @@ CROWD = 128  # hypotheses
 @final
 @dataclass(frozen=True)
 class Found:
-    """An answer, how many of its symbols were given, and the tree it grew in."""
+    """An answer, how many of its symbols were given, its tree, and the most symbols it might have had."""
 
     answer: Prediction
     given: int = 0
     tree: BeamTree | None = None
+    most: int = NO_LIMIT
 
 
 def find(
@@ -61,7 +63,8 @@ def find(
         trees=trees,
         constrain=lambda decoder, rows: task.constrained(decoder, [text for _ in rows]),
     )
-    return Found(task.completed(text, answer), len(given), trees[0] if trees else None)
+    tree, most = trees[0] if trees else None, settings.max_length + len(given)
+    return Found(task.completed(text, answer), len(given), tree, most)
 
 
 @torch.inference_mode()

@@ -180,6 +180,7 @@ class Tag(Labelling):
         text: str,
         logits: Tensor,
         ids: Sequence[int],  # noqa: ARG002
+        most: int,  # noqa: ARG002
     ) -> Float[Tensor, "step choice"]:
         """Those of each word's first piece."""
         _, starts = self.pieces(words_of(text))

@@ -339,8 +339,9 @@ class Task(ABC):
         text: str,  # noqa: ARG002
         logits: Tensor,
         ids: Sequence[int],  # noqa: ARG002
+        most: int,  # noqa: ARG002
     ) -> Float[Tensor, "step choice"]:
-        """The logits that each step was said from."""
+        """The logits that each step was said from; an answer might have had `most` symbols."""
         return logits[0]
 
     @abstractmethod

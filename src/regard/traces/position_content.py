@@ -31,6 +31,7 @@ from regard.traces.head_survey import Look, Sentence
 from regard.traces.trace import Trace
 
 TEXTS, WORDS, ORDERS = 6, 8, 12
+ROUNDED = 1e-5  # of the largest score: a sum of float32 products is no more exact
 
 Place = tuple[str, int]  # a site and a head of it
 
@@ -129,6 +130,7 @@ class _Cells:
 
     def __init__(self) -> None:
         self._values: list[float] = []
+        self._largest = 0.0
         self._positions: list[tuple[int, int]] = []
         self._words: list[tuple[str, str]] = []
 
@@ -140,15 +142,17 @@ class _Cells:
             finite = np.flatnonzero(np.isfinite(scores[row]))  # a token with itself is not
             if len(finite) < 2:
                 continue
-            centred = scores[row, finite] - scores[row, finite].mean()
+            own = scores[row, finite]
+            self._largest = max(self._largest, float(np.abs(own).max()))
+            centred = own - own.mean()
             self._values += centred.tolist()
             self._positions += [(row, column) for column in finite.tolist()]
             self._words += [(name, columns[column]) for column in finite.tolist()]
 
     def shares(self) -> Shares | None:
-        """None where all scores are the same."""
+        """None where all scores are the same, but for what float32 rounds away."""
         values = np.array(self._values)
-        if len(values) < 2 or values.var() < 1e-12:
+        if len(values) < 2 or values.std() <= ROUNDED * self._largest:
             return None
         return Shares(_component(values, self._positions), _component(values, self._words))
 

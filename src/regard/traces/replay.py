@@ -47,7 +47,8 @@ def replay(task: Task, model: Model, text: str, found: Found) -> Replay:
     axes = {name: _fitted(axis, model, name, forced.row) for name, axis in forced.axes.items()}
     sites = tuple(site for path in seen for site in _sites(seen, path, axes))
     name = task.namer(text)
-    steps = steps_of(task.of_steps(text, logits, forced.ids), forced.ids, name, found.given)
+    said = task.of_steps(text, logits, forced.ids, found.most)
+    steps = steps_of(said, forced.ids, name, found.given)
     tree = None if found.tree is None else tree_of(found.tree, steps, name)
     return Replay(axes, sites, steps, tree, _ribbons(seen, sites, axes))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, final
 
 from regard.data.drift import uneven
-from regard.data.example import Example, Kind, short
+from regard.data.example import Columns, Kind, Several
 from regard.data.formats.format import Format, Reading, Row, packed_as
 from regard.data.formats.record import parsed
 from regard.data.lines import bare_name, read_lines
@@ -22,79 +22,6 @@ from regard.question import Image, Question, Sound, Source
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm")
 SOUNDS = (".wav", ".wave", ".flac", ".ogg", ".mp3", ".m4a", ".opus")
-
-
-@final
-@dataclass(frozen=True)
-class Columns:
-    """Which columns are read, by name, and which one is written."""
-
-    sources: tuple[str, ...]
-    target: str
-
-    def __post_init__(self) -> None:
-        names = (*self.sources, self.target)
-        for name in names:
-            if not (name.isascii() and name.isidentifier() and name == name.lower()):
-                raise UsageError(
-                    f"'{name}' cannot be the name of a source",
-                    where="data.sources",
-                    remedy="use small letters, digits and underscores: en, de, picture",
-                )
-        if len(set(names)) < len(names) or "target" in self.sources:
-            raise UsageError(
-                f"the columns {', '.join(names)} need names of their own, and none is 'target'",
-                where="data.sources",
-                remedy="name every source once, and the target otherwise",
-            )
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Several(Example):
-    """Sources by name, any of which may be missing, and the text that they become."""
-
-    question: Question
-    target: str
-    noun = "many-sided example"
-    wanted = "name the files of the sources, and the target's behind --to"
-    sides = ("sources", "target")
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"question": str(self.question), "target": self.target}
-
-    def shown(self) -> tuple[str, ...]:
-        """Each source, then the target."""
-        return (*(_named(name, one) for name, one in self.question.sources.items()), self.target)
-
-    def line(self) -> str:
-        """`en: two dogs | de: zwei Hunde  ->  deux chiens`."""
-        sources = " | ".join(short(one) for one in self.shown()[:-1])
-        return f"{sources}  ->  {short(self.target)}"
-
-    @property
-    def asked(self) -> str:
-        """All sources, as one question."""
-        return self.question
-
-    @property
-    def answer(self) -> str:
-        """The target."""
-        return self.target
-
-    @property
-    def prose(self) -> str:
-        """Every text of it."""
-        texts = (one for one in self.question.sources.values() if isinstance(one, str))
-        return "\n".join((*texts, self.target))
-
-
-def _named(name: str, source: Source) -> str:
-    if isinstance(source, Image | Sound):
-        shown = Path(source.data).name if isinstance(source.data, str) else "numbers"
-        return f"{name}: {shown}"
-    return f"{name}: {source}"
 
 
 def source_of(cell: str, folder: Path) -> Source:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from regard.data.formats.beside import Several
+from regard.data.example import Several
 from regard.data.toys.toy import Toy
 from regard.question import Question
 
