@@ -30,6 +30,10 @@ class Normaliser(nn.Module, ABC):
         """Whether calling it twice may give two answers."""
         return False
 
+    def chances(self, scores: Scores, allowed: Allowed | None = None) -> Weights:
+        """The distribution behind the weights; of all but those that choose, the weights themselves."""
+        return self(scores, allowed)
+
     @abstractmethod
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
         """The weights, where every row has at least one allowed key."""
@@ -118,8 +122,20 @@ class Sigmoid(Normaliser):
         return torch.sigmoid(scores - _count(scores, allowed).log())
 
 
+class Choosing(Normaliser):
+    """One key has weight 1, and the others 0: hard attention (L26).
+
+    What differs is how the key is chosen while learning, and what its gradient is. A model that answers takes
+    the likeliest key, whichever of these it has.
+    """
+
+    def chances(self, scores: Scores, allowed: Allowed | None = None) -> Weights:
+        """The softmax, from which the key is drawn, or whose largest it is."""
+        return Softmax()(scores, allowed)
+
+
 @final
-class Hard(Normaliser):
+class Hard(Choosing):
     """1 for the best key, 0 for the others; gradients flow as if it were softmax (straight through)."""
 
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
@@ -128,7 +144,7 @@ class Hard(Normaliser):
 
 
 @final
-class Gumbel(Normaliser):
+class Gumbel(Choosing):
     """Hard, with the key drawn by its softmax probability while training (Jang 2017)."""
 
     def __init__(self, temperature: float = 1.0) -> None:
@@ -148,6 +164,47 @@ class Gumbel(Normaliser):
             uniform = torch.rand_like(scores, dtype=torch.float32).clamp(1e-9, 1 - 1e-6)
             scores = scores - (-uniform.log()).log().to(scores.dtype)
         return _straight_through(scores.masked_fill(~allowed, -torch.inf), self.temperature)
+
+
+@final
+class Sampled(Choosing):
+    """Hard, with the key drawn while training, and no gradient through the choice (Xu 2015).
+
+    What a choice is worth is only known when the answer has been judged; then REINFORCE makes it likelier or
+    less likely (Williams 1992; `tasks.objective.Reinforce`). `baseline` is what was usual so far, the mean
+    log p of a symbol.
+    """
+
+    baseline: Float[Tensor, ""]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("baseline", torch.zeros(()))
+
+    @property
+    def is_random(self) -> bool:
+        """Only while training."""
+        return self.training
+
+    def share(self, scores: Scores, allowed: Allowed) -> Weights:
+        """Of waiting times with rates p_j the shortest is that of j with probability p_j."""
+        ranked = scores.detach().masked_fill(~allowed, -torch.inf)
+        chances = ranked.softmax(-1)
+        if self.training:
+            wide = chances.to(torch.promote_types(chances.dtype, torch.float32))
+            ranked = wide / torch.empty_like(wide).exponential_()
+        one_hot = torch.zeros_like(chances).scatter(-1, ranked.argmax(-1, keepdim=True), 1.0)
+        return one_hot + (chances - chances)  # a row of NaN stays NaN
+
+    @staticmethod
+    def log_chance(scores: Scores, weights: Weights) -> Float[Tensor, "batch heads query"]:
+        """ln p of the key that has the weight, with its gradient; 0 for a query that may see nothing."""
+        wide = torch.promote_types(scores.dtype, torch.float32)
+        blind = weights.sum(-1, keepdim=True) == 0
+        steady = scores.to(wide).masked_fill(blind, 0.0)
+        chosen = steady.gather(-1, weights.argmax(-1, keepdim=True))
+        found = chosen - steady.logsumexp(-1, keepdim=True)
+        return found.masked_fill(blind, 0.0).squeeze(-1)
 
 
 @final
