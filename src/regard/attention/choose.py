@@ -75,8 +75,8 @@ def make_score(
             raise UsageError(f"no score '{name}'", where="score", remedy=nearest(name, known))
 
 
-def make_normaliser(name: str) -> Normaliser:
-    """A normaliser by its name."""
+def make_normaliser(name: str, *, soft_share: float = 0.0) -> Normaliser:
+    """A normaliser by its name; `soft_share` is for those that draw, see `Sampled`."""
     match name:
         case "softmax":
             return Softmax()
@@ -93,7 +93,7 @@ def make_normaliser(name: str) -> Normaliser:
         case "gumbel":
             return Gumbel()
         case "sampled":
-            return Sampled()
+            return Sampled(soft_share)
         case "proportional":
             return Proportional()
         case _:

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from regard.errors import require_number
+from regard.errors import UsageError, require_number
 
 Scores = Float[Tensor, "batch heads query key"]
 Weights = Float[Tensor, "batch heads query key"]
@@ -172,13 +172,21 @@ class Sampled(Choosing):
 
     What a choice is worth is only known when the answer has been judged; then REINFORCE makes it likelier or
     less likely (Williams 1992; `tasks.objective.Reinforce`). `baseline` is what was usual so far, the mean
-    log p of a symbol.
+    log p of a symbol. So that values learn something before the choices are any good, each query may read by
+    softmax all the same with a probability of `soft_share`, which is 0.5 in the paper.
     """
 
     baseline: Float[Tensor, ""]
 
-    def __init__(self) -> None:
+    def __init__(self, soft_share: float = 0.0) -> None:
         super().__init__()
+        if not 0 <= soft_share < 1:
+            raise UsageError(
+                f"a share is from 0 to below 1, not {soft_share}",
+                where="Sampled(soft_share)",
+                remedy="give 0 to draw always, or 0.5 as the paper does",
+            )
+        self.soft_share = soft_share
         self.register_buffer("baseline", torch.zeros(()))
 
     @property
@@ -194,13 +202,18 @@ class Sampled(Choosing):
             wide = chances.to(torch.promote_types(chances.dtype, torch.float32))
             ranked = wide / torch.empty_like(wide).exponential_()
         one_hot = torch.zeros_like(chances).scatter(-1, ranked.argmax(-1, keepdim=True), 1.0)
-        return one_hot + (chances - chances)  # a row of NaN stays NaN
+        one_hot = one_hot + (chances - chances)  # a row of NaN stays NaN
+        if not (self.training and self.soft_share):
+            return one_hot
+        softly = torch.rand(scores.shape[:3], device=scores.device) < self.soft_share
+        soft = scores.masked_fill(~allowed, -torch.inf).softmax(-1)
+        return torch.where(softly.unsqueeze(-1), soft, one_hot)
 
     @staticmethod
     def log_chance(scores: Scores, weights: Weights) -> Float[Tensor, "batch heads query"]:
-        """ln p of the key that has the weight, with its gradient; 0 for a query that may see nothing."""
+        """ln p of the key that has all the weight, with its gradient; 0 for a query that chose none."""
         wide = torch.promote_types(scores.dtype, torch.float32)
-        blind = weights.sum(-1, keepdim=True) == 0
+        blind = weights.amax(-1, keepdim=True) != 1
         steady = scores.to(wide).masked_fill(blind, 0.0)
         chosen = steady.gather(-1, weights.argmax(-1, keepdim=True))
         found = chosen - steady.logsumexp(-1, keepdim=True)

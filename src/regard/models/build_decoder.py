@@ -89,9 +89,11 @@ def one_head(
     )
     if isinstance(settings, PointSettings):
         return Attention(score, Softmax(), site=site)
-    name = settings.normalise
+    if isinstance(settings, ClassifySettings):
+        return Attention(score, make_normaliser(settings.normalise), site=site)
     # What is summed over all choices is weighed by their chances, the softmax of the scores.
-    normaliser = Softmax() if name == "marginal" else make_normaliser(name)
+    name = "softmax" if settings.normalise == "marginal" else settings.normalise
+    normaliser = make_normaliser(name, soft_share=settings.soft_share)
     return Attention(score, normaliser, site=site)
 
 

@@ -198,6 +198,9 @@ class RnnReaderSettings(Settings):
     normalise: NormaliserName | ChoosingName | Literal["marginal"] = "softmax"
     """How scores become weights; sampled draws one position a step while learning (Xu 2015), and marginal
     adds up the probabilities that a word has after each choice (Wu 2018)."""
+    soft_share: Dropout = 0.0
+    """Of sampled attention, the share of steps that read by softmax all the same while learning, from 0 to
+    0.9; 0.5 in Xu 2015, where choices alone learn too slowly."""
     looks: Looks = "after"
     """With the new state, or with the one before it."""
     input_feeding: bool = False
