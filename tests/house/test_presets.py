@@ -59,7 +59,7 @@ def test_a_preset_takes_one_step_that_moves_every_weight(name):
     model = build(settings.model, task.sizes)
     before = {key: value.clone() for key, value in model.named_parameters()}
     optimiser = make_optimiser(model, settings.train)
-    loss = Learner(task, model, Objective.of(settings.objective, task))(batch) / batch.count
+    loss = Learner(task, model, Objective.of(settings.objective, task, model))(batch) / batch.count
     loss.backward()
     optimiser.step()
     assert loss.isfinite()

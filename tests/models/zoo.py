@@ -14,7 +14,7 @@ from typing import get_args
 import torch
 from torch import Tensor
 
-from regard.attention import NORMALISERS, NOTICING, SCORES
+from regard.attention import CHOOSING, NORMALISERS, NOTICING, SCORES
 from regard.layers import CellName
 from regard.models import (
     ClassifySettings,
@@ -146,9 +146,12 @@ DECODERS: dict[str, ModelSettings] = {
     },
     **{
         f"rnn-{name}": ModelSettings(encoder=transformer(), reader=rnn_reader(normalise=name))
-        for name in NORMALISERS
+        for name in (*NORMALISERS, *CHOOSING, "marginal")
         if name != "softmax"
     },
+    "rnn-sampled-before": ModelSettings(
+        encoder=rnn(), reader=rnn_reader(cell="lstm", looks="before", normalise="sampled")
+    ),
     **{
         f"transformer-{name}": ModelSettings(
             encoder=rnn(), reader=transformer_reader(**choice, tied=number % 2 == 0)

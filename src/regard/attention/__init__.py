@@ -5,6 +5,7 @@ context_i = sum_j normalise(score(q_i, k_j))_j v_j over the keys that a mask all
 
 from regard.attention.attention import Aligned, Attention
 from regard.attention.choose import (
+    CHOOSING,
     NORMALISERS,
     NOTICING,
     SCORES,
@@ -16,12 +17,14 @@ from regard.attention.heads import Heads, remember_all
 from regard.attention.mask import Both, Causal, Given, GlobalWindow, Mask, Padding, Strided, Window
 from regard.attention.memory import Memory
 from regard.attention.normalise import (
+    Choosing,
     Entmax15,
     Gumbel,
     Hard,
     Normaliser,
     Proportional,
     Relu,
+    Sampled,
     Sigmoid,
     Softmax,
     Sparsemax,
@@ -43,6 +46,7 @@ from regard.attention.watch import Gauge, Seen, watch
 from regard.settings.architecture import NormaliserName, ScoreName
 
 __all__ = [
+    "CHOOSING",
     "NORMALISERS",
     "NOTICING",
     "SCORES",
@@ -54,6 +58,7 @@ __all__ = [
     "Bias",
     "Both",
     "Causal",
+    "Choosing",
     "Cosine",
     "Covered",
     "Dot",
@@ -79,6 +84,7 @@ __all__ = [
     "Relu",
     "Room",
     "Rotary",
+    "Sampled",
     "ScaledDot",
     "Score",
     "ScoreName",

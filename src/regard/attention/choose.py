@@ -11,6 +11,7 @@ from regard.attention.normalise import (
     Normaliser,
     Proportional,
     Relu,
+    Sampled,
     Sigmoid,
     Softmax,
     Sparsemax,
@@ -27,11 +28,12 @@ from regard.attention.score import (
     Score,
 )
 from regard.errors import UsageError, kind_of, nearest
-from regard.settings.architecture import NormaliserName, NoticingName, ScoreName
+from regard.settings.architecture import ChoosingName, NormaliserName, NoticingName, ScoreName
 
 SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
 NOTICING: tuple[NoticingName, ...] = get_args(NoticingName)
 NORMALISERS: tuple[NormaliserName, ...] = get_args(NormaliserName)
+CHOOSING: tuple[ChoosingName, ...] = get_args(ChoosingName)
 
 
 def make_score(
@@ -73,8 +75,8 @@ def make_score(
             raise UsageError(f"no score '{name}'", where="score", remedy=nearest(name, known))
 
 
-def make_normaliser(name: str) -> Normaliser:
-    """A normaliser by its name."""
+def make_normaliser(name: str, *, soft_share: float = 0.0) -> Normaliser:
+    """A normaliser by its name; `soft_share` is for those that draw, see `Sampled`."""
     match name:
         case "softmax":
             return Softmax()
@@ -90,11 +92,14 @@ def make_normaliser(name: str) -> Normaliser:
             return Hard()
         case "gumbel":
             return Gumbel()
+        case "sampled":
+            return Sampled(soft_share)
         case "proportional":
             return Proportional()
         case _:
+            known = (*NORMALISERS, *CHOOSING)
             raise UsageError(
-                f"no normaliser '{name}'", where="normalise", remedy=nearest(name, NORMALISERS)
+                f"no normaliser '{name}'", where="normalise", remedy=nearest(name, known)
             )
 
 

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from regard.errors import require_number
+from regard.errors import UsageError, require_number
 
 Scores = Float[Tensor, "batch heads query key"]
 Weights = Float[Tensor, "batch heads query key"]
@@ -29,6 +29,10 @@ class Normaliser(nn.Module, ABC):
     def is_random(self) -> bool:
         """Whether calling it twice may give two answers."""
         return False
+
+    def chances(self, scores: Scores, allowed: Allowed | None = None) -> Weights:
+        """The distribution behind the weights; of all but those that choose, the weights themselves."""
+        return self(scores, allowed)
 
     @abstractmethod
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
@@ -118,8 +122,20 @@ class Sigmoid(Normaliser):
         return torch.sigmoid(scores - _count(scores, allowed).log())
 
 
+class Choosing(Normaliser):
+    """One key has weight 1, and the others 0: hard attention (L26).
+
+    What differs is how the key is chosen while learning, and what its gradient is. A model that answers takes
+    the likeliest key, whichever of these it has.
+    """
+
+    def chances(self, scores: Scores, allowed: Allowed | None = None) -> Weights:
+        """The softmax, from which the key is drawn, or whose largest it is."""
+        return Softmax()(scores, allowed)
+
+
 @final
-class Hard(Normaliser):
+class Hard(Choosing):
     """1 for the best key, 0 for the others; gradients flow as if it were softmax (straight through)."""
 
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
@@ -128,7 +144,7 @@ class Hard(Normaliser):
 
 
 @final
-class Gumbel(Normaliser):
+class Gumbel(Choosing):
     """Hard, with the key drawn by its softmax probability while training (Jang 2017)."""
 
     def __init__(self, temperature: float = 1.0) -> None:
@@ -148,6 +164,60 @@ class Gumbel(Normaliser):
             uniform = torch.rand_like(scores, dtype=torch.float32).clamp(1e-9, 1 - 1e-6)
             scores = scores - (-uniform.log()).log().to(scores.dtype)
         return _straight_through(scores.masked_fill(~allowed, -torch.inf), self.temperature)
+
+
+@final
+class Sampled(Choosing):
+    """Hard, with the key drawn while training, and no gradient through the choice (Xu 2015).
+
+    What a choice is worth is only known when the answer has been judged; then REINFORCE makes it likelier or
+    less likely (Williams 1992; `tasks.objective.Reinforce`). `baseline` is what was usual so far, the mean
+    log p of a symbol. So that values learn something before the choices are any good, each query may read by
+    softmax all the same with a probability of `soft_share`, which is 0.5 in the paper.
+    """
+
+    baseline: Float[Tensor, ""]
+
+    def __init__(self, soft_share: float = 0.0) -> None:
+        super().__init__()
+        if not 0 <= soft_share < 1:
+            raise UsageError(
+                f"a share is from 0 to below 1, not {soft_share}",
+                where="Sampled(soft_share)",
+                remedy="give 0 to draw always, or 0.5 as the paper does",
+            )
+        self.soft_share = soft_share
+        self.register_buffer("baseline", torch.zeros(()))
+
+    @property
+    def is_random(self) -> bool:
+        """Only while training."""
+        return self.training
+
+    def share(self, scores: Scores, allowed: Allowed) -> Weights:
+        """Of waiting times with rates p_j the shortest is that of j with probability p_j."""
+        ranked = scores.detach().masked_fill(~allowed, -torch.inf)
+        chances = ranked.softmax(-1)
+        if self.training:
+            wide = chances.to(torch.promote_types(chances.dtype, torch.float32))
+            ranked = wide / torch.empty_like(wide).exponential_()
+        one_hot = torch.zeros_like(chances).scatter(-1, ranked.argmax(-1, keepdim=True), 1.0)
+        one_hot = one_hot + (chances - chances)  # a row of NaN stays NaN
+        if not (self.training and self.soft_share):
+            return one_hot
+        softly = torch.rand(scores.shape[:3], device=scores.device) < self.soft_share
+        soft = scores.masked_fill(~allowed, -torch.inf).softmax(-1)
+        return torch.where(softly.unsqueeze(-1), soft, one_hot)
+
+    @staticmethod
+    def log_chance(scores: Scores, weights: Weights) -> Float[Tensor, "batch heads query"]:
+        """ln p of the key that has all the weight, with its gradient; 0 for a query that chose none."""
+        wide = torch.promote_types(scores.dtype, torch.float32)
+        blind = weights.amax(-1, keepdim=True) != 1
+        steady = scores.to(wide).masked_fill(blind, 0.0)
+        chosen = steady.gather(-1, weights.argmax(-1, keepdim=True))
+        found = chosen - steady.logsumexp(-1, keepdim=True)
+        return found.masked_fill(blind, 0.0).squeeze(-1)
 
 
 @final

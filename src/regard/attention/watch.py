@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attention.attention import Aligned, Attention
+from regard.attention.normalise import Choosing
 from regard.errors import RegardError, UsageError, kind_of, nearest
 
 Edit = Callable[[str, Aligned], Tensor | None]
@@ -81,6 +82,17 @@ class Seen(Mapping[str, list[Aligned]]):
     def weights(self, path: str) -> Float[Tensor, "batch heads query key"]:
         """All queries of a module in one matrix, whether it saw them at once or step by step."""
         return _stacked([aligned.weights for aligned in self[path]], 0.0)
+
+    def chances(self, path: str) -> Float[Tensor, "batch heads query key"]:
+        """The distribution behind `weights`: of one that chooses, what it chose from."""
+        found = []
+        for aligned in self[path]:
+            own = aligned.attention.normaliser
+            chooses = isinstance(own, Choosing)
+            found.append(
+                own.chances(aligned.scores, aligned.allowed) if chooses else aligned.weights
+            )
+        return _stacked(found, 0.0)
 
     def scores(self, path: str) -> Float[Tensor, "batch heads query key"]:
         """The scores behind `weights`; -inf where a query could not look."""

@@ -13,6 +13,7 @@ from regard.attention import (
     Additive,
     Attention,
     FeatureMap,
+    Hard,
     Heads,
     Proportional,
     ScaledDot,
@@ -91,11 +92,13 @@ def _ways(scene: Scene, length: int) -> dict[str, Work]:
         f"window of {REACH}": ours(
             Attention(ScaledDot(), Softmax()), Window(REACH // 2, REACH // 2)
         ),
+        "scaled dot, hard": ours(Attention(ScaledDot(), Hard())),
         "linear": ours(Attention(FeatureMap(), Proportional())),
     }
     if scene.on_gpu or length <= SLOW:
         additive = Additive(WIDTH, WIDTH, WIDTH, num_heads=HEADS)
         ways["additive"] = ours(Attention(additive, Softmax()))
+        ways["additive, hard"] = ours(Attention(additive, Hard()))
     return ways
 
 

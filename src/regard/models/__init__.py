@@ -13,6 +13,7 @@ from regard.models.encoder import (
     RnnEncoder,
     TransformerEncoder,
 )
+from regard.models.marginal import Marginal
 from regard.models.model import Model, count_parameters
 from regard.models.readers import (
     AttentionPool,
@@ -51,6 +52,7 @@ __all__ = [
     "FirstPool",
     "FrontEncoder",
     "FrontEncoderSettings",
+    "Marginal",
     "MeanPool",
     "Model",
     "ModelSettings",

@@ -22,6 +22,7 @@ from regard.models.build_decoder import (
     Sizes,
     SourceSize,
     copying,
+    marginal,
     need,
     one_head,
     rnn_decoder,
@@ -219,6 +220,8 @@ def _reader(
             return Pointer(cell, attention, width, visits=reader.visits)
         case RnnReaderSettings():
             own = rnn_decoder(reader, sizes, width if encoder else None, shared)
+            if reader.normalise == "marginal":
+                return marginal(reader, own)
             return copying(reader, sizes, own, width if encoder else None)
         case TransformerReaderSettings():
             made = transformer_decoder(reader, sizes, width if encoder else None, shared)

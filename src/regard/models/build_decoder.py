@@ -23,6 +23,7 @@ from regard.layers import Embedding, SeveralHeads, Stack, make_cell
 from regard.models.build_transformer import decoder_block, final_norm, input_position, reach
 from regard.models.copying import Copying
 from regard.models.decoder import output_layer
+from regard.models.marginal import Marginal
 from regard.models.rnn_decoder import RnnDecoder
 from regard.models.transformer_decoder import TransformerDecoder
 from regard.question import SOURCE
@@ -88,7 +89,12 @@ def one_head(
     )
     if isinstance(settings, PointSettings):
         return Attention(score, Softmax(), site=site)
-    return Attention(score, make_normaliser(settings.normalise), site=site)
+    if isinstance(settings, ClassifySettings):
+        return Attention(score, make_normaliser(settings.normalise), site=site)
+    # What is summed over all choices is weighed by their chances, the softmax of the scores.
+    name = "softmax" if settings.normalise == "marginal" else settings.normalise
+    normaliser = make_normaliser(name, soft_share=settings.soft_share)
+    return Attention(score, normaliser, site=site)
 
 
 def rnn_decoder_of_several(
@@ -98,6 +104,12 @@ def rnn_decoder_of_several(
     shared: nn.Embedding | None,
 ) -> RnnDecoder:
     """The bridge starts from the last states of all sources; a context has the decoder's width."""
+    if settings.normalise == "marginal":
+        raise UsageError(
+            f"the exact sum is over the positions of one source, and there are {len(widths)}",
+            where="model.reader.normalise",
+            remedy="choose sampled, or another normaliser",
+        )
     if settings.score in NOTICING:
         raise UsageError(
             f"the {settings.score} score follows the reading of one source, and there are {len(widths)}",
@@ -151,6 +163,17 @@ def rnn_decoder(
     )
 
 
+def marginal(settings: RnnReaderSettings, decoder: RnnDecoder) -> Marginal:
+    """The decoder in a mixture over all choices of its attention."""
+    if not isinstance(decoder.attention, Attention) or decoder.is_stepwise or settings.copies:
+        raise UsageError(
+            "the sum over choices is exact only where a choice changes nothing but its own word",
+            where="model.reader.normalise",
+            remedy='set looks = "after", input_feeding = false, copies = false and, say, score = "general"',
+        )
+    return Marginal(decoder)
+
+
 def transformer_decoder(
     settings: TransformerReaderSettings,
     sizes: Sizes,
@@ -180,6 +203,12 @@ def copying(
     """The decoder itself or, where it copies, the same in a pointer-generator."""
     if not settings.copies:
         return decoder
+    if settings.normalise == "sampled":
+        raise UsageError(
+            "a decoder whose attention is sampled does not copy by it",
+            where="model.reader.copies",
+            remedy="set model.reader.copies = false, or choose model.reader.normalise = softmax",
+        )
     if source_width is None or not sizes.shared or settings.score == "none":
         raise UsageError(
             "only words that both sides number alike, and that attention reads, can be copied",

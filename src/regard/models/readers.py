@@ -144,6 +144,19 @@ def summed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Float[Tens
     )
 
 
+def losses(logits: Tensor, targets: Tensor, smoothing: float) -> Float[Tensor, "*rows"]:
+    """The same for each target by itself; 0 where none is judged."""
+    logits = logits.to(_wide(logits))
+    each = F.cross_entropy(
+        logits.flatten(0, -2),
+        targets.flatten(),
+        ignore_index=IGNORE,
+        reduction="none",
+        label_smoothing=smoothing,
+    )
+    return each.view(targets.shape)
+
+
 def disagreement(
     one: Float[Tensor, "*rows symbols"],
     other: Float[Tensor, "*rows symbols"],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -151,15 +152,22 @@ class RnnDecoder(TokenDecoder[RnnState]):
             inputs = torch.cat([word, state.source], -1)
         elif self.extra == "readout":
             inputs = torch.cat([word, state.fed], -1)
+        inputs, cells = self.move(state, inputs)
+        if self.attention is not None and context is None:
+            context, memory, looked = self._look(inputs, memory)
+        fed = self._readout(inputs, context)
+        return fed, RnnState(cells, memory, state.source, fed, looked)
+
+    def move(
+        self, state: RnnState, inputs: Tensor
+    ) -> tuple[Tensor, tuple[tuple[Tensor, ...], ...]]:
+        """One step of all cells, nothing read: the new hidden state, and the states of each layer."""
         cells = []
         for number, (cell, before) in enumerate(zip(self.cells, state.cells, strict=True)):
             after = cell.step(inputs if number == 0 else self.dropout(inputs), before)
             cells.append(after)
             inputs = after[0]
-        if self.attention is not None and context is None:
-            context, memory, looked = self._look(inputs, memory)
-        fed = self._readout(inputs, context)
-        return fed, RnnState(tuple(cells), memory, state.source, fed, looked)
+        return inputs, tuple(cells)
 
     def _look(
         self, hidden: Float[Tensor, "batch width"], memory: Memory | Memories | None
@@ -178,10 +186,17 @@ class RnnDecoder(TokenDecoder[RnnState]):
         if self.extra == "source":
             source = state.source.unsqueeze(1).expand(-1, words.shape[1], -1)
             words = torch.cat([words, source], -1)
-        for number, (cell, before) in enumerate(zip(self.cells, state.cells, strict=True)):
-            words = cell.run(words if number == 0 else self.dropout(words), before)
+        words = self.run(state, words)
         context = None if self.attention is None else self._read(words, state.memory)
         return self._readout(words, context)
+
+    def run(
+        self, state: RnnState, inputs: Float[Tensor, "batch step width"]
+    ) -> Float[Tensor, "batch step width"]:
+        """All steps of all cells, nothing read: the hidden states."""
+        for number, (cell, before) in enumerate(zip(self.cells, state.cells, strict=True)):
+            inputs = cell.run(inputs if number == 0 else self.dropout(inputs), before)
+        return inputs
 
     def _read(
         self, hidden: Float[Tensor, "batch query width"], memory: Memory | Memories | None
@@ -197,3 +212,13 @@ class RnnDecoder(TokenDecoder[RnnState]):
     def _readout(self, hidden: Tensor, context: Tensor | None) -> Tensor:
         both = hidden if context is None else torch.cat([hidden, context], -1)
         return self.dropout(torch.tanh(self.readout(both)))
+
+    def readouts(
+        self,
+        hidden: Float[Tensor, "batch step width"],
+        values: Float[Tensor, "batch source source_width"],
+    ) -> Float[Tensor, "batch step source width"]:
+        """What each step would make of each position, had it read that one: W [h; v] = W_h h + W_v v."""
+        of_hidden, of_value = self.readout.weight.split([self.width, values.shape[-1]], 1)
+        own = F.linear(hidden, of_hidden, self.readout.bias).unsqueeze(2)
+        return self.dropout(torch.tanh(own + F.linear(values, of_value).unsqueeze(1)))

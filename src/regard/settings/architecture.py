@@ -28,6 +28,7 @@ NoticingName = Literal["coverage"]  # scores that see what the decoder's earlier
 NormaliserName = Literal[
     "softmax", "sparsemax", "entmax-1.5", "relu", "sigmoid", "hard", "gumbel", "proportional"
 ]
+ChoosingName = Literal["sampled"]  # normalisers that choose by chance, and learn by REINFORCE
 PositionName = Literal["none", "sinusoidal", "sinusoidal-halves", "learned", "rotary", "alibi"]
 Reach = Literal["full", "window", "strided", "global-window"]
 CellName = Literal["elman", "gru", "lstm"]
@@ -38,6 +39,7 @@ Pooling = Literal["mean", "first", "attention"]
 Looks = Literal["after", "before"]
 Combination = Literal["flat", "parallel", "serial", "hierarchical"]
 Visits = Literal["some", "all"]
+Credit = Literal["later", "sentence"]
 Penalty = Literal["none", "average", "gnmt"]
 
 
@@ -193,8 +195,12 @@ class RnnReaderSettings(Settings):
     score: ScoreName | NoticingName | Literal["none"] = "additive"
     """How well a state and a source position go together; coverage is additive and sees how much attention
     each position has had so far; none is no attention at all."""
-    normalise: NormaliserName = "softmax"
-    """How scores become weights."""
+    normalise: NormaliserName | ChoosingName | Literal["marginal"] = "softmax"
+    """How scores become weights; sampled draws one position a step while learning (Xu 2015), and marginal
+    adds up the probabilities that a word has after each choice (Wu 2018)."""
+    soft_share: Dropout = 0.0
+    """Of sampled attention, the share of steps that read by softmax all the same while learning, from 0 to
+    0.9; 0.5 in Xu 2015, where choices alone learn too slowly."""
     looks: Looks = "after"
     """With the new state, or with the one before it."""
     input_feeding: bool = False

@@ -16,7 +16,7 @@ from pydantic import (
 
 from regard.config import Settings, parse
 from regard.errors import UsageError, kind_of
-from regard.settings.architecture import Penalty
+from regard.settings.architecture import Credit, Penalty
 
 
 class DecodeSettings(Settings):
@@ -96,5 +96,11 @@ class ObjectiveSettings(Settings):
     """Weight of the attention's entropy: above 0 makes attention sharper, below 0 broader."""
     disagreement: NonNegativeFloat = 0.0
     """Weight of how alike the heads of one attention look; above 0 drives heads apart."""
+    reinforce: NonNegativeFloat = 1.0
+    """Weight of REINFORCE, by which sampled attention learns where to look: 0 to 1; no other model has it."""
+    baseline: Share = 0.9
+    """Share that the moving baseline of REINFORCE keeps with each batch, 0 to 0.99; its start is 0."""
+    credit: Credit = "later"
+    """What a sampled choice is rewarded by: symbols that it can change, or the whole sentence (Xu 2015)."""
     l0: NonNegativeFloat = 0.0
     """Loss a symbol that each open head costs, in nats: above 0 closes heads; 0.001 to 0.1 is sensible."""

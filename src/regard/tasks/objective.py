@@ -5,6 +5,7 @@ agreement     two passes that dropout makes differ should say the same (R-Drop, 
 coverage      sum over source positions of min(attention now, attention so far) (See 2017): no repetition
 entropy       how spread out the attention is; a positive weight sharpens it, a negative one spreads it (L92)
 disagreement  how alike the heads of one attention look, by cosine; minimised, heads part ways (Li 2018)
+reinforce     a choice of sampled attention grows likelier by as much as it did better than usual (Xu 2015)
 l0            how many heads are open, on average over the noise of their gates (Louizos 2018, Voita 2019)
 
 Every term is summed over the targets of a batch, like the loss, so that one count divides them all.
@@ -13,21 +14,22 @@ Every term is summed over the targets of a batch, like the loss, so that one cou
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import final
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
-from regard.attention import Heads, watch
+from regard.attention import Heads, Sampled, watch
 from regard.attention.gate import chance_open
 from regard.attention.watch import Seen
 from regard.errors import UsageError
-from regard.models import Model
-from regard.models.readers import IGNORE
+from regard.models import Model, RnnDecoder
+from regard.models.readers import IGNORE, losses
+from regard.settings.architecture import Credit
 from regard.settings.decode import ObjectiveSettings
 from regard.tasks.batch import Batch
 from regard.tasks.task import Task
@@ -44,6 +46,7 @@ class Pass:
     model: Model
     batch: Batch
     seen: Seen | None = None
+    losses: Float[Tensor, "batch target"] | None = None  # of each target, where a term asks for it
 
     def weights(self, *roles: str) -> Iterator[Float[Tensor, "batch heads query key"]]:
         """The weights of every attention of these roles, as part of the graph of gradients."""
@@ -53,6 +56,14 @@ class Pass:
             if site is not None and site.role in roles:
                 yield self.seen.weights(path)
 
+    def chances(self, *roles: str) -> Iterator[Float[Tensor, "batch heads query key"]]:
+        """The same; of an attention that chooses one key, the distribution that it chose from."""
+        assert self.seen is not None
+        for path, calls in self.seen.items():
+            site = calls[0].attention.site
+            if site is not None and site.role in roles:
+                yield self.seen.chances(path)
+
 
 class Term(ABC):
     """One part of what is minimised."""
@@ -60,10 +71,16 @@ class Term(ABC):
     name: str
     weight: float = 1.0
     needs_weights: bool = False  # whether it looks at what the attentions did
+    needs_losses: bool = False  # whether it looks at the loss of each target
+    has_value: bool = True  # whether its value counts in the sum, or its gradient alone
 
     @abstractmethod
     def value(self, forward: Pass) -> Value:
         """Its value before weighting, summed over the targets of the batch."""
+
+    def beside(self, forward: Pass) -> Mapping[str, Value]:  # noqa: ARG002
+        """What else the metrics tell of it by name, summed in the same way."""
+        return {}
 
 
 @final
@@ -86,7 +103,7 @@ class Coverage(Term):
 @final
 @dataclass(frozen=True)
 class Entropy(Term):
-    """H = -sum_j a_j ln a_j of every row of attention, in nats."""
+    """H = -sum_j a_j ln a_j of every row of attention, in nats; of a choice, that of its chances."""
 
     weight: float
     name: str = "entropy"
@@ -96,7 +113,7 @@ class Entropy(Term):
         """Over all attentions that give one row a target, the mean of their heads."""
         return _mean(
             -torch.special.xlogy(weights, weights).sum(3) * _judged(weights, forward)
-            for weights in forward.weights("cross", "self", "pool")
+            for weights in forward.chances("cross", "self", "pool")
         )
 
 
@@ -119,6 +136,72 @@ class Disagreement(Term):
                 remedy="leave it at 0, or give the model more heads",
             )
         return _mean(_likeness(weights) * _judged(weights, forward)[:, :1] for weights in several)
+
+
+@final
+@dataclass(frozen=True)
+class Reinforce(Term):
+    """-sum_t (R_t - b n_t) ln p(choice_t): its mean gradient is that of the expected loss (Williams 1992).
+
+    R_t is minus the loss of the n_t targets that choice t is credited with; b, the moving baseline, is minus
+    what the loss of a target was of late. Whatever b is, the mean of the gradient stays the same; with a
+    good b the gradient varies less.
+    """
+
+    weight: float
+    keeps: float = 0.9
+    credit: Credit = "later"
+    name: str = "reinforce"
+    needs_weights: bool = True
+    needs_losses: bool = True
+    has_value: bool = False
+
+    def value(self, forward: Pass) -> Value:
+        """Over all attentions that sample; their baselines then move towards this batch."""
+        assert forward.losses is not None
+        rewards, total = -forward.losses.detach(), []
+        judged = (forward.batch.targets != IGNORE).to(rewards.dtype)
+        reward, count = (self._credited(each, judged, forward) for each in (rewards, judged))
+        for own, log_chance in _choices(forward):
+            advantage = reward - own.baseline * count
+            total.append(-(advantage.unsqueeze(1) * log_chance).sum())
+            if forward.model.training:
+                usual = rewards.sum() / judged.sum().clamp(min=1)
+                own.baseline.copy_(self.keeps * own.baseline + (1 - self.keeps) * usual)
+        return torch.stack(total).sum()
+
+    def beside(self, forward: Pass) -> Mapping[str, Value]:
+        """The baseline after this batch: divided by the targets, like everything, it is itself again."""
+        baselines = [own.baseline for own, _ in _choices(forward)]
+        return {"baseline": torch.stack(baselines).mean() * forward.batch.count}
+
+    def _credited(self, each: Tensor, judged: Tensor, forward: Pass) -> Tensor:
+        """Of a number for each target, the sum over those that each choice is credited with."""
+        if self.credit == "sentence":
+            return each.sum(1, keepdim=True) * (_from_here(judged) > 0)  # none behind the end
+        reader = forward.model.reader
+        stepwise = isinstance(reader, RnnDecoder) and reader.is_stepwise
+        # A choice that no state remembers can change its own word alone.
+        return _from_here(each) if stepwise else each
+
+
+def _from_here(each: Float[Tensor, "batch target"]) -> Float[Tensor, "batch target"]:
+    """The sum of each number and of all behind it."""
+    return each.flip(1).cumsum(1).flip(1)
+
+
+def _choices(forward: Pass) -> Iterator[tuple[Sampled, Float[Tensor, "batch heads query"]]]:
+    """Every attention that samples, and ln p of what it chose at each step."""
+    assert forward.seen is not None
+    for path, calls in forward.seen.items():
+        own = calls[0].attention.normaliser
+        if isinstance(own, Sampled):
+            yield own, own.log_chance(forward.seen.scores(path), forward.seen.weights(path))
+
+
+def samples(model: nn.Module) -> bool:
+    """Whether an attention of this model chooses by chance and has no gradient of its own."""
+    return any(isinstance(part, Sampled) for part in model.modules())
 
 
 @final
@@ -193,8 +276,8 @@ class Objective:
     parts: dict[str, Tensor] = field(default_factory=dict)  # of the last batch, before weighting
 
     @classmethod
-    def of(cls, settings: ObjectiveSettings, task: Task) -> Objective:
-        """The terms that the settings name, and those that the task itself brings."""
+    def of(cls, settings: ObjectiveSettings, task: Task, model: Model | None = None) -> Objective:
+        """The terms that the settings name, and those that the task and the model themselves bring."""
         terms: list[Term] = [
             kind(weight)
             for kind, weight in (
@@ -205,6 +288,8 @@ class Objective:
             )
             if weight != 0
         ]
+        if model is not None and samples(model):
+            terms.insert(0, Reinforce(settings.reinforce, settings.baseline, settings.credit))
         return cls(settings.smoothing, settings.agreement, (*terms, *task.terms()))
 
     def __call__(self, task: Task, model: Model, batch: Batch) -> Value:
@@ -219,14 +304,28 @@ class Objective:
             )
         looks = any(term.needs_weights for term in self.terms)
         with watch(model) if looks else nullcontext() as seen:
-            total = self._likelihood(task, model, batch)
+            if any(term.needs_losses for term in self.terms):
+                each = self._losses(task, model, batch)
+                total = each.sum()
+            else:
+                each, total = None, self._likelihood(task, model, batch)
         self.parts["likelihood"] = total.detach()
-        forward = Pass(task, model, batch, seen)
+        forward = Pass(task, model, batch, seen, each)
         for term in self.terms:
             value = term.value(forward)
             self.parts[term.name] = value.detach()
-            total = total + term.weight * value
+            total = total + term.weight * (value if term.has_value else value - value.detach())
+            self.parts.update(term.beside(forward))
         return total
+
+    def _losses(self, task: Task, model: Model, batch: Batch) -> Float[Tensor, "batch target"]:
+        if self.agreement:
+            raise UsageError(
+                "two passes of sampled attention choose differently, and are not meant to agree",
+                where="objective.agreement",
+                remedy="leave objective.agreement at 0 where attention is sampled",
+            )
+        return losses(task.logits(model, batch), batch.targets, self.smoothing)
 
     def _likelihood(self, task: Task, model: Model, batch: Batch) -> Value:
         if self.agreement:

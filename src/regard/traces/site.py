@@ -11,7 +11,15 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 
-from regard.attention import NORMALISERS, NOTICING, SCORES, Aligned, make_normaliser, make_score
+from regard.attention import (
+    CHOOSING,
+    NORMALISERS,
+    NOTICING,
+    SCORES,
+    Aligned,
+    make_normaliser,
+    make_score,
+)
 from regard.attention.attention import INPUTS, Site
 from regard.attention.score import AdditiveScore, DotScore, NoticingScore
 from regard.attention.watch import Seen
@@ -239,7 +247,7 @@ def _plain(tensor: torch.Tensor) -> np.ndarray:
 _SCORES = {
     type(make_score(name, query_width=2, key_width=2)): name for name in (*SCORES, *NOTICING)
 }
-_NORMALISERS = {type(make_normaliser(name)): name for name in NORMALISERS}
+_NORMALISERS = {type(make_normaliser(name)): name for name in (*NORMALISERS, *CHOOSING)}
 
 
 # Where a token's information comes from when every layer's attention is followed downwards (Abnar 2020).

@@ -44,7 +44,7 @@ class Trainer:
         self.model = run.build_model().to(world.device)
         seed = run.settings.seed
         self.feed = Feed(run.task, run.store("train"), run.settings.batch, seed, world)
-        objective = Objective.of(run.settings.objective, run.task)
+        objective = Objective.of(run.settings.objective, run.task, self.model)
         learner: nn.Module = Learner(run.task, self.model, objective)
         if self.settings.distribute == "fsdp" and world.size > 1:
             shard.fully(self.model, world)

@@ -15,6 +15,7 @@ from regard.worked.attention_by_hand import (
 )
 from regard.worked.likeness import word_vectors
 from regard.worked.multi_head import flying_arrows, parameter_count, two_heads
+from regard.worked.one_choice import hard_choice
 from regard.worked.positions import position_periods, position_table, word_order
 from regard.worked.recurrence import fading_gradient, rnn_step
 from regard.worked.render import render
@@ -37,6 +38,7 @@ EXAMPLES: dict[str, Example] = {
         score_functions,
     ),
     "soft-table": Example("Attention as a soft table", ("L25", "L26", "L30"), soft_table),
+    "hard-choice": Example("One choice, and its gradient", ("L26", "L96"), hard_choice),
     "painted-masks": Example("Masks", ("L35", "L36", "L37", "L38"), painted_masks),
     "position-table": Example(
         "The table of positions", ("L42", "L43", "L44", "L45", "L46"), position_table
@@ -67,6 +69,7 @@ __all__ = [
     "decoder_step",
     "fading_gradient",
     "flying_arrows",
+    "hard_choice",
     "painted_masks",
     "parameter_count",
     "position_periods",
