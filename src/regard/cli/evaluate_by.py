@@ -54,7 +54,7 @@ def measured(by: str, path: Path, exam: Exam, ask: Ask, device: str) -> Curve:
 
 
 def _refuse_untagged(path: Path, exam: Exam, run: Any) -> None:
-    """A model of several languages reads a tag before each sentence; without one its gradients mean nothing."""
+    """A model of several languages reads a tag before each sentence; without it, gradients mean nothing."""
     from regard.cli.target import Target
 
     untagged = any(not one.startswith(">>") for one in exam.questions(run.task))

@@ -42,9 +42,9 @@ class Group:
 
 
 def grouped(sizes: Sequence[int], most: int = MOST) -> list[Group]:
-    """Examples of like size, from the smallest up: one group a size, or ranges of one width if that were many.
+    """Examples of like size, from the smallest up: one group a size, or ranges if those were too many.
 
-    A range is as wide as it must be and a round number: 1, 2, 5, 10, 20.. sizes. Those nobody has are left out.
+    All ranges are as wide, a round number of sizes: 1, 2, 5, 10, 20.. Those that nobody has are left out.
     """
     if not sizes:
         return []
@@ -98,7 +98,8 @@ def by_distance(
 ) -> list[Kept]:
     """How many of the linked words an answer has, by how many words lie between reading and writing.
 
-    In its place is a word that stands where the right answer has it, said is one that stands anywhere. A word at place i of n in the question and at place t of the answer, both from 0, is written n - i + t
+    In its place is a word that stands where the right answer has it, said is one that stands anywhere. A
+    word at place i of n in the question and at place t of the answer, both from 0, is written n - i + t
     words after it was read: 1 for the last word read that is the first word written.
     """
     counts: dict[int, list[int]] = {}

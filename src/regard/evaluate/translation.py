@@ -169,7 +169,7 @@ def coverage(hypotheses: Sequence[str], references: Sequence[str]) -> Metric:
 
 
 def said_twice(hypotheses: Sequence[str], references: Sequence[str]) -> Metric:
-    """The share of said words that are one too many: said before, and not meant again (over-translation, L14).
+    """The share of said words that are one too many: said before, not meant again (over-translation, L14).
 
     A word that is meant once and said three times counts twice, a wrong word that is said once not at all.
     """

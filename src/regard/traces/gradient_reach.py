@@ -54,7 +54,7 @@ def mean_reach(
 def jacobian_norms(
     task: Task, model: Model, rows: Sequence[Row]
 ) -> Float[Tensor, "row step position"]:
-    """|d z_t / d x_i| of a batch: one backward pass a step gives it for all rows, which know nothing of each other."""
+    """|d z_t / d x_i| of a batch: one backward pass a step, since rows know nothing of each other."""
     encoder = _only_encoder(model)
     longest = max(len(row["source"]) for row in rows), max(len(row["target"]) for row in rows)
     batch = task.collate(rows, *longest).to(device_of(model))
