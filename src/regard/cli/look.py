@@ -13,6 +13,7 @@ from regard.cli import output
 from regard.cli.command import command
 from regard.cli.options import SAVED, Asked, Beam, JsonObject, Languages, To
 from regard.cli.target import Target, meant, reads_files, refuse_files
+from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
@@ -40,6 +41,21 @@ def look(
     all_heads: Annotated[bool, Option("--all-heads", help="Draw one map for each head.")] = False,
     numbers: Annotated[
         bool, Option("--numbers", help="Write the weights as numbers into the map.")
+    ] = False,
+    unrolled: Annotated[
+        bool,
+        Option(
+            "--unrolled",
+            help="Draw a recurrent model step by step instead: the hidden state after each word that is "
+            "read and each word that is said, as colours.",
+        ),
+    ] = False,
+    positions: Annotated[
+        bool,
+        Option(
+            "--positions",
+            help="Draw the vectors that the model adds to tell positions, learned or computed, as colours.",
+        ),
     ] = False,
     beam: Beam = None,
     svg: Annotated[
@@ -79,12 +95,19 @@ def look(
 
     - `regard look "The black cat ate the mouse." --to fr`
     - `regard look runs/mine "a text" --head 2 --png map.png`
+    - `regard look runs/plain "n o t e s" --unrolled --svg steps.svg`
     """
     output.speak_json(as_json)
     run, texts = meant(asked.words or (), asked.model, _first_task())
     if not reads_files(run):
         refuse_files(texts, "type one of its lines, in quotes")
     text = " ".join(texts)
+    if unrolled or positions:
+        of_attention = {"--site": site, "--head": head, "--png": png, "--html": html, "--npz": npz}
+        unused = {name: value is not None for name, value in of_attention.items()}
+        unused |= {"--all-heads": all_heads, "--numbers": numbers, "--to": to is not None}
+        _inside(run, text, unrolled, positions, beam, svg, as_json, unused)
+        return
     if not (run / "config.json").is_file():  # a folder of Hugging Face says no languages
         Target.of(run).manner(Languages(to), [text] if texts else [])
     seen = _seen(run, text, to, beam)
@@ -93,6 +116,33 @@ def look(
         print(seen.to_json(), flush=True)
     elif svg is png is html is npz is None:
         _show(seen, seen.question, site, head, all_heads, numbers)
+
+
+def _inside(
+    run: Path,
+    text: str,
+    unrolled: bool,
+    positions: bool,
+    beam: int | None,
+    svg: Path | None,
+    as_json: bool,
+    unused: dict[str, bool],
+) -> None:
+    """States over time, or a table of positions, in the place of attention."""
+    from regard.answer.predictor import Predictor
+    from regard.cli import look_inside
+
+    option = "--unrolled" if unrolled else "--positions"
+    more = {"--positions": positions} if unrolled else {"--beam": beam is not None}
+    look_inside.refuse(option, unused | more)
+    predictor = Predictor.load(run, "cpu", note=output.say)
+    if unrolled:
+        question = text or _own_question(predictor)
+        look_inside.unrolled(predictor, question, beam, svg, as_json)
+        return
+    if text:
+        raise UsageError("positions are the same for every text", "--positions", "leave it out")
+    look_inside.positions(predictor, svg, as_json)
 
 
 def _first_task() -> str:
@@ -106,7 +156,6 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
     """The trace of a text, or of the model's own example; of a Hugging Face folder, as it answers."""
     from regard.answer.predictor import Predictor
     from regard.answer.tracing import trace
-    from regard.errors import UsageError
     from regard.interop.bring import Brought, is_folder
 
     if is_folder(run):
@@ -163,7 +212,7 @@ def _pixels(seen: Trace, site: str | None, head: int | None) -> bytes:
 
 
 def _own_question(predictor: Predictor) -> str:
-    from regard.errors import RegardError, UsageError
+    from regard.errors import RegardError
 
     if predictor.card is not None:
         return predictor.card.example

@@ -15,7 +15,7 @@ from regard.worked.attention_by_hand import (
 )
 from regard.worked.likeness import word_vectors
 from regard.worked.multi_head import flying_arrows, parameter_count, two_heads
-from regard.worked.positions import position_periods, position_table, word_order
+from regard.worked.positions import position_periods, position_picture, position_table, word_order
 from regard.worked.recurrence import fading_gradient, rnn_step
 from regard.worked.render import render
 from regard.worked.six_words import beam_of_two, six_word_loss
@@ -41,6 +41,7 @@ EXAMPLES: dict[str, Example] = {
     "position-table": Example(
         "The table of positions", ("L42", "L43", "L44", "L45", "L46"), position_table
     ),
+    "position-picture": Example("The picture of positions", ("L44",), position_picture),
     "position-periods": Example("The periods of positions", ("L49", "L50"), position_periods),
     "word-order": Example("Attention is blind to word order", ("L51",), word_order),
     "two-heads": Example("Two heads side by side", ("L29", "L52", "L53", "L57"), two_heads),
@@ -70,6 +71,7 @@ __all__ = [
     "painted_masks",
     "parameter_count",
     "position_periods",
+    "position_picture",
     "position_table",
     "render",
     "rnn_step",
