@@ -15,6 +15,7 @@ from regard.cli.options import SAVED, JsonObject
 from regard.errors import UsageError, nearest
 
 if TYPE_CHECKING:
+    from regard.show.figure import Figure
     from regard.worked import Worked
 
 
@@ -76,20 +77,27 @@ def lesson(
         remedy = f"regard lesson {name} --json shows every input as the lecture has it"
         raise UsageError("these numbers do not fit together", "--given", remedy) from None
     if svg is not None:
-        _draw(worked, f"{example.title} ({', '.join(example.lectures)})", svg)
+        title = f"{example.title} ({', '.join(example.lectures)})"
+        _draw(_links(worked, title) if example.picture == "links" else _table(worked, title), svg)
     if as_json:
         output.answer({"name": name, **example.as_dict(), "worked": worked.as_dict()})
     elif svg is None:
         print(render(worked))
 
 
-def _draw(worked: Worked, title: str, svg: Path) -> None:
-    """The result of a lesson as a picture."""
+def _draw(figure: Figure, svg: Path) -> None:
+    from regard.run.files import write_atomic
+    from regard.show.svg_png import written
+
+    write_atomic(svg, written(figure).encode())
+    output.say(f"wrote {svg}")
+
+
+def _table(worked: Worked, title: str) -> Figure:
+    """A result that is a table of numbers, as colours."""
     import numpy as np
 
-    from regard.run.files import write_atomic
     from regard.show.signed import signed_figure
-    from regard.show.svg_png import written
 
     result = worked.result
     table = result.value if isinstance(result.value, tuple) else ()
@@ -97,9 +105,19 @@ def _draw(worked: Worked, title: str, svg: Path) -> None:
         remedy = "draw position-picture, or another lesson whose result is a table"
         raise UsageError("the result of this lesson is no table of numbers", "--svg", remedy)
     rows = result.rows or tuple(str(number + 1) for number in range(len(table)))
-    figure = signed_figure(np.array(table, np.float32), rows, title, result.formula, "columns")
-    write_atomic(svg, written(figure).encode())
-    output.say(f"wrote {svg}")
+    return signed_figure(np.array(table, np.float32), rows, title, result.formula, "columns")
+
+
+def _links(worked: Worked, title: str) -> Figure:
+    """Steps that are sentences with the numbers of other words below them, as lines."""
+    from regard.show.orders import orders_figure
+    from regard.worked.word_orders import hand_drawn
+
+    (source,) = (step.value for step in worked.given)
+    numbers = {step.name: step.value for step in worked.steps}
+    sentences = {step.name: step.columns for step in worked.steps}
+    orders = hand_drawn(source, sentences, numbers)  # type: ignore[arg-type]
+    return orders_figure(source, orders, title, "links drawn by hand")  # type: ignore[arg-type]
 
 
 def _is_numbers(row: Sequence[Any]) -> bool:

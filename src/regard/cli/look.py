@@ -96,17 +96,24 @@ def look(
     - `regard look "The black cat ate the mouse." --to fr`
     - `regard look runs/mine "a text" --head 2 --png map.png`
     - `regard look runs/plain "n o t e s" --unrolled --svg steps.svg`
+    - `regard look "The black cat ate the mouse." --to fr,de` has the word orders of several languages
     """
     output.speak_json(as_json)
     run, texts = meant(asked.words or (), asked.model, _first_task())
     if not reads_files(run):
         refuse_files(texts, "type one of its lines, in quotes")
     text = " ".join(texts)
-    if unrolled or positions:
+    several = to.split(",") if to is not None and "," in to else []
+    if unrolled or positions or several:
         of_attention = {"--site": site, "--head": head, "--png": png, "--html": html, "--npz": npz}
         unused = {name: value is not None for name, value in of_attention.items()}
-        unused |= {"--all-heads": all_heads, "--numbers": numbers, "--to": to is not None}
-        _inside(run, text, unrolled, positions, beam, svg, as_json, unused)
+        unused |= {"--all-heads": all_heads, "--numbers": numbers}
+        if several:
+            unused |= {"--unrolled": unrolled, "--positions": positions}
+            _orders(run, text, several, beam, svg, as_json, unused)
+        else:
+            unused["--to"] = to is not None
+            _inside(run, text, unrolled, positions, beam, svg, as_json, unused)
         return
     if not (run / "config.json").is_file():  # a folder of Hugging Face says no languages
         Target.of(run).manner(Languages(to), [text] if texts else [])
@@ -116,6 +123,27 @@ def look(
         print(seen.to_json(), flush=True)
     elif svg is png is html is npz is None:
         _show(seen, seen.question, site, head, all_heads, numbers)
+
+
+def _orders(
+    run: Path,
+    text: str,
+    languages: Sequence[str],
+    beam: int | None,
+    svg: Path | None,
+    as_json: bool,
+    unused: dict[str, bool],
+) -> None:
+    """One sentence in several languages, by a translator's own attention."""
+    from regard.answer.predictor import Predictor
+    from regard.cli import look_inside
+
+    look_inside.refuse(f"--to {','.join(languages)}", unused)
+    for language in languages:
+        Target.of(run).manner(Languages(language), [text] if text else [])
+    predictor = Predictor.load(run, "cpu", note=output.say)
+    question = text or _own_question(predictor)
+    look_inside.orders(predictor, question, languages, beam, svg, as_json)
 
 
 def _inside(

@@ -72,6 +72,31 @@ def positions(predictor: Predictor, svg: Path | None, as_json: bool) -> None:
     _tell({"positions": about}, pictures, "", "", svg, as_json, figure if svg else None)
 
 
+def orders(
+    predictor: Predictor,
+    text: str,
+    languages: Sequence[str],
+    beam: int | None,
+    svg: Path | None,
+    as_json: bool,
+) -> None:
+    """A sentence and its translations, each word linked to the one that it looked at most."""
+    from rich.text import Text
+
+    from regard.answer.tracing import trace
+    from regard.show.orders import lines_of, order_of, orders_figure
+
+    found = [
+        order_of(trace(predictor, text, beam=beam, to=language), language) for language in languages
+    ]
+    source, own = found[0][0], [order for _, order in found]
+    note = f"each word is linked to the word that {predictor.run.folder.name} looked at most for it"
+    figure = None if svg is None else orders_figure(source, own, text, note)
+    about = {"source": list(source), "orders": [order.as_dict() for order in own]}
+    shown = Text("\n".join(lines_of(source, own)))
+    _tell(about, [shown], "", note, svg, as_json, figure)
+
+
 def _tell(
     about: dict[str, Any],
     pictures: Sequence[RenderableType],

@@ -21,6 +21,7 @@ from regard.worked.render import render
 from regard.worked.six_words import beam_of_two, six_word_loss
 from regard.worked.through_time import backpropagation
 from regard.worked.walk import decoder_step
+from regard.worked.word_orders import word_orders
 from regard.worked.worked_example import Example, Slip, Step, Worked
 
 EXAMPLES: dict[str, Example] = {
@@ -55,6 +56,9 @@ EXAMPLES: dict[str, Example] = {
         "The loss over a six-word vocabulary", ("L70", "L71", "L72"), six_word_loss
     ),
     "beam-of-two": Example("Beam search with a beam of two", ("L75", "L76", "L77"), beam_of_two),
+    "word-orders": Example(
+        "One sentence in many word orders", ("L89", "L106"), word_orders, picture="links"
+    ),
 }
 
 __all__ = [
@@ -82,5 +86,6 @@ __all__ = [
     "soft_table",
     "two_heads",
     "word_order",
+    "word_orders",
     "word_vectors",
 ]
