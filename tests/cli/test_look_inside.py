@@ -82,3 +82,29 @@ def test_the_picture_of_a_lesson(tell, tmp_path):
     code, _, err = tell("lesson", "flying-arrows", "--svg", picture)
     assert code == 2
     assert "no table of numbers" in err
+
+
+def test_a_turned_map_has_one_column_a_step(folder, tell, tmp_path):
+    from regard.answer.tracing import trace
+    from regard.show import figure
+
+    seen = trace(kinds.load(folder("rnn")), "n o t e s")
+    plain, turned = (figure.drawing(seen, 0, turned=way) for way in (False, True))
+
+    def cells(drawn):
+        found = [shape for shape in drawn.shapes if isinstance(shape, figure.Box) and shape.told]
+        return {
+            tuple(shape.told.partition(":")[0].split(" \u2192 ")): shape.told for shape in found
+        }
+
+    one, other = cells(plain), cells(turned)
+    assert {pair[::-1] for pair in one} == set(other)
+    for (row, column), told in one.items():
+        assert told.partition(": ")[2] == other[column, row].partition(": ")[2]
+    assert "source down, answer across" in [s.text for s in turned.shapes if hasattr(s, "text")][1]
+    code, out, _ = tell("look", folder("rnn"), "n o t e s", "--turned")
+    assert code == 0
+    assert "source down, answer across" in out
+    code, _, err = tell("look", folder("rnn"), "n o t e s", "--turned", "--npz", tmp_path / "a.npz")
+    assert code == 2
+    assert "only a map can be turned" in err

@@ -42,6 +42,13 @@ def look(
     numbers: Annotated[
         bool, Option("--numbers", help="Write the weights as numbers into the map.")
     ] = False,
+    turned: Annotated[
+        bool,
+        Option(
+            "--turned",
+            help="Turn the map: the input goes down, and each column is one step of the answer.",
+        ),
+    ] = False,
     unrolled: Annotated[
         bool,
         Option(
@@ -107,7 +114,7 @@ def look(
     if unrolled or positions or several:
         of_attention = {"--site": site, "--head": head, "--png": png, "--html": html, "--npz": npz}
         unused = {name: value is not None for name, value in of_attention.items()}
-        unused |= {"--all-heads": all_heads, "--numbers": numbers}
+        unused |= {"--all-heads": all_heads, "--numbers": numbers, "--turned": turned}
         if several:
             unused |= {"--unrolled": unrolled, "--positions": positions}
             _orders(run, text, several, beam, svg, as_json, unused)
@@ -117,12 +124,15 @@ def look(
         return
     if not (run / "config.json").is_file():  # a folder of Hugging Face says no languages
         Target.of(run).manner(Languages(to), [text] if texts else [])
+    if turned and (html or npz or as_json):
+        where = "--html" if html else "--npz" if npz else "--json"
+        raise UsageError("only a map can be turned", "--turned", f"leave out {where}, or --turned")
     seen = _seen(run, text, to, beam)
-    _save(seen, site, head, {"svg": svg, "png": png, "html": html, "npz": npz})
+    _save(seen, site, head, turned, {"svg": svg, "png": png, "html": html, "npz": npz})
     if as_json:
         print(seen.to_json(), flush=True)
     elif svg is png is html is npz is None:
-        _show(seen, seen.question, site, head, all_heads, numbers)
+        _show(seen, seen.question, site, head, all_heads, numbers, turned)
 
 
 def _orders(
@@ -199,7 +209,11 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
 
 
 def _save(
-    seen: Trace, site: str | None, head: int | None, places: Mapping[str, Path | None]
+    seen: Trace,
+    site: str | None,
+    head: int | None,
+    turned: bool,
+    places: Mapping[str, Path | None],
 ) -> None:
     """Write a trace into files, each by its kind."""
     for kind, path in places.items():
@@ -207,9 +221,9 @@ def _save(
             case "svg":
                 from regard.show.svg_png import drawing
 
-                _write(path, drawing(seen, site, head).encode())
+                _write(path, drawing(seen, site, head, turned=turned).encode())
             case "png":
-                _write(path, _pixels(seen, site, head))
+                _write(path, _pixels(seen, site, head, turned))
             case "html":
                 from regard.show.page import page
 
@@ -228,10 +242,10 @@ def _write(path: Path | None, content: bytes) -> None:
     output.say(f"wrote {path}")
 
 
-def _pixels(seen: Trace, site: str | None, head: int | None) -> bytes:
+def _pixels(seen: Trace, site: str | None, head: int | None, turned: bool) -> bytes:
     from regard.show import figure, svg_png
 
-    content, missing = svg_png.painted(figure.drawing(seen, site, head))
+    content, missing = svg_png.painted(figure.drawing(seen, site, head, turned=turned))
     if missing:
         output.say(
             f"no font of this machine has {' '.join(missing)}: drawn as boxes, --svg has them"
@@ -252,7 +266,13 @@ def _own_question(predictor: Predictor) -> str:
 
 
 def _show(
-    seen: Trace, text: str, path: str | None, head: int | None, every: bool, numbers: bool
+    seen: Trace,
+    text: str,
+    path: str | None,
+    head: int | None,
+    every: bool,
+    numbers: bool,
+    turned: bool,
 ) -> None:
     from rich.text import Text
 
@@ -264,12 +284,12 @@ def _show(
     chosen = seen.look if path is None and head is None and not every else None
     several = seen.beside(site) if path is None and head is None and not every else []
     if chosen is not None:
-        pictures = [alignment(seen, numbers)]
+        pictures = [alignment(seen, numbers, turned)]
     elif len(several) > 1:
-        pictures = [site_map(seen, one.path, numbers=numbers) for one in several]
+        pictures = [site_map(seen, one.path, numbers=numbers, turned=turned) for one in several]
         pictures += [picture for picture in [shares(seen)] if picture is not None]
     else:
-        pictures = [site_map(seen, site.path, one, numbers=numbers) for one in heads]
+        pictures = [site_map(seen, site.path, one, numbers=numbers, turned=turned) for one in heads]
     pictures += ribbons(seen)
     answer = f"  ->  {one_line(seen.answer.text)}" if seen.answer.text else ""
     output.show(Text(f"{one_line(text)}{answer}"))

@@ -56,9 +56,7 @@ EXAMPLES: dict[str, Example] = {
         "The loss over a six-word vocabulary", ("L70", "L71", "L72"), six_word_loss
     ),
     "beam-of-two": Example("Beam search with a beam of two", ("L75", "L76", "L77"), beam_of_two),
-    "word-orders": Example(
-        "One sentence in many word orders", ("L89", "L106"), word_orders, picture="links"
-    ),
+    "word-orders": Example("One sentence in many word orders", ("L89",), word_orders, "links"),
 }
 
 __all__ = [

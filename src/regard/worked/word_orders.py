@@ -107,7 +107,7 @@ def word_orders(
             tuple(order.crossings for order in orders),
             columns=tuple(order.language for order in orders),
         ),
-        slips=SLIPS if translations == TRANSLATIONS else (),
+        slips=SLIPS if tuple(translations.get("Hindi", ())) == TRANSLATIONS["Hindi"] else (),
     )
 
 
