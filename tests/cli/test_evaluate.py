@@ -8,6 +8,8 @@ import pytest
 from regard.answer.test_set import Exam, judge
 from tests.run import kinds
 
+TWICE = ("said twice", "never said")
+
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
@@ -35,7 +37,7 @@ class TestOwnTest:
     @pytest.mark.parametrize(
         ("kind", "names"),
         [
-            ("rnn", ["BLEU", "chrF2", "exact match", "repetition", "coverage"]),
+            ("rnn", ["BLEU", "chrF2", "exact match", "repetition", "coverage", *TWICE]),
             ("tag", ["token accuracy", "exact match"]),
             ("classify", ["accuracy", "macro F1"]),
             ("point", ["exact match", "WER"]),

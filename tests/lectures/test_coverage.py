@@ -108,7 +108,7 @@ COVERAGE = {
     "L86": Later("a picture of one sentence's weights"),
     "L87": "test_scores.py::test_neurons_add_up_to_the_score",
     "L88": Later("a head view to draw, over a trained translator"),
-    "L89": Later("an alignment to draw, over a trained translator"),
+    "L89": "test_orders.py::test_black_cat_is_inverted_and_ate_held_for_two_words",
     "L90": Later("a trained classifier to look into for keyword bias"),
     "L91": Later("the roles of heads, which trained models show"),
     "L92": "test_readers.py::test_a_pruned_head_is_a_closed_one",

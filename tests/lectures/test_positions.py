@@ -8,7 +8,7 @@ import torch
 from regard.attention import Attention, Dot, Heads, Learned, Sinusoidal, Softmax, sinusoid, watch
 from regard.attention.position import period
 from regard.layers import Embedding
-from regard.worked import position_periods, position_table, word_order
+from regard.worked import position_periods, position_picture, position_table, word_order
 
 
 def test_sinusoid_by_its_formula():  # L42
@@ -133,3 +133,19 @@ def test_without_positions_order_is_invisible(order):  # L51
     assert worked["difference with positions"] > 0.1
     both_the = worked["as written"][0], worked["as written"][3]
     assert both_the[0] == pytest.approx(both_the[1])
+
+
+def test_the_picture_is_the_formula_cell_by_cell():  # L44
+    worked = position_picture()
+    table = torch.tensor(worked["table"])
+    assert table.shape == (20, 512)
+    for position in (0, 1, 7, 19):
+        for i in (0, 1, 100, 255):
+            angle = position / 10000 ** (2 * i / 512)
+            assert float(table[position, i]) == pytest.approx(math.sin(angle), abs=1e-5)
+            assert float(table[position, 256 + i]) == pytest.approx(math.cos(angle), abs=1e-5)
+    # |p_k - p_0|^2 = sum over pairs of 2 (1 - cos(k w_i)), since each pair is a point of a circle.
+    for position, distance in enumerate(worked["distance"]):
+        angles = [position / 10000 ** (2 * i / 512) for i in range(256)]
+        expected = math.sqrt(sum(2 * (1 - math.cos(angle)) for angle in angles))
+        assert distance == pytest.approx(expected, abs=1e-4)

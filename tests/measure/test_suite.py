@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from regard.measure import attention_speed, instruments, model_speed, suite
+from regard.measure import attention_speed, instruments, length_cost, model_speed, suite
 from regard.measure.figures import Ratio, Share, Table
 from regard.measure.instruments import Timing
 from regard.measure.scene import Scene, TorchTransformer
@@ -71,7 +71,7 @@ def small(monkeypatch):
             work()
         return {name: Timing(1.0, 1.0, 1.0, 1) for name in works}
 
-    for module in (attention_speed, model_speed, model_speed, attention_speed, instruments):
+    for module in (attention_speed, model_speed, length_cost, instruments):
         monkeypatch.setattr(module, "timed", once)
 
 
@@ -90,7 +90,7 @@ def test_all_of_it_once(small, monkeypatch):
     assert tuple(told) == report.tables
     assert working == [(name, number) for number, name in enumerate(suite.PARTS)]
     assert [table.title.split()[0].rstrip(":") for table in told] == [
-        "The", "Attention", "Multi-head", "Training", "Decoding", "Looking",
+        "The", "Attention", "Multi-head", "Training", "Decoding", "Looking", "Time", "Memory",
     ]  # fmt: skip
     assert all(table.rows for table in told)
     assert json.loads(json.dumps(report.as_dict(), allow_nan=False))["tables"]
@@ -127,7 +127,7 @@ def test_a_part_that_fails_leaves_the_others_alone(small, monkeypatch):
         yield Table("made", [{"a": 1}])
 
     monkeypatch.setattr(suite, "training", fails)
-    for name in ("attention", "decoding", "looking"):
+    for name in ("attention", "decoding", "looking", "length_cost"):
         monkeypatch.setattr(suite, name, made)
     titles = [table.title for table in suite.measure_all("cpu").tables]
-    assert titles == ["The floor", "made", "training: not measured", "made", "made"]
+    assert titles == ["The floor", "made", "training: not measured", "made", "made", "made"]

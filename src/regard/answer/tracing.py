@@ -22,8 +22,9 @@ from regard.tasks import Prediction
 from regard.tasks.axis import Axis, Tokens, joined
 from regard.tasks.search import Found, Symbols
 from regard.traces.trace import Trace, replayed
+from regard.traces.unrolled import Unrolled, unrolled
 
-__all__ = ["looker", "trace", "traces"]
+__all__ = ["looker", "trace", "traces", "unroll"]
 
 
 def trace(
@@ -50,6 +51,20 @@ def trace(
         return _seen(predictor, text, own, prefix, truncate, answer)
     bare = text[len(text) - part.span[1] :]  # without a tag that somebody typed
     return _part_of(predictor, bare, part, own, prefix, truncate, answer)
+
+
+def unroll(
+    run: Predictor | Run | str | Path, question: Asked, *, beam: int | None = None
+) -> Unrolled:
+    """Answer a question with a recurrent run, and keep the hidden state of every time step (L11)."""
+    predictor = _predictor(run)
+    task = predictor.run.task
+    text = predictor.learned.checked(single(question))
+    (read,) = predictor.fitting([text], truncate=False)
+    settings = changed(predictor.run.settings.decode, {"beam": beam})
+    own = predictor.room.bounded(settings, task, read, 0)
+    found = predictor.engine.find(read, own, ())
+    return unrolled(task, predictor.run.load_model(), read, found.answer)
 
 
 def looker(predictor: Predictor, to: str | None = None) -> Callable[[str, str], Trace]:

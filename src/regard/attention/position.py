@@ -114,6 +114,21 @@ class Learned(Added):
         return self.weight[first : first + length]
 
 
+@torch.no_grad()
+def added_tables(
+    model: nn.Module, length: int
+) -> list[tuple[str, Added, Float[Tensor, "row width"]]]:
+    """The first vectors of every position that a model adds, by path; each table once, though many use it."""
+    found: list[tuple[str, Added, Tensor]] = []
+    for path, part in model.named_modules():
+        if isinstance(part, Added):
+            rows = min(length, part.weight.shape[0]) if isinstance(part, Learned) else length
+            table = part.table(rows).detach().float().cpu()
+            if not any(torch.equal(table, other) for _, _, other in found):
+                found.append((path, part, table))
+    return found
+
+
 @final
 class Rotary(nn.Module):
     """Turn each pair of neurons by position * frequency, so that q . k depends on i - j alone (Su 2021)."""

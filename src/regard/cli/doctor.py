@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,8 @@ from typer import Argument, Option
 
 from regard.cli import output
 from regard.cli.command import command
-from regard.cli.options import Device, JsonObject
+from regard.cli.options import SAVED, Device, JsonObject
+from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.measure.figures import Table
@@ -68,18 +70,39 @@ def bench(
     quick: Annotated[
         bool, Option("--quick", help="Measure for half a minute instead of two: less exact.")
     ] = False,
+    only: Annotated[
+        str | None,
+        Option(
+            metavar="PART",
+            help="Measure one part, beside the floor: `attention`, `training`, `decoding`, `looking` or "
+            "`length`, which is time and memory over growing lengths.",
+        ),
+    ] = None,
+    svg: Annotated[
+        Path | None,
+        Option(
+            metavar="FOLDER",
+            rich_help_panel=SAVED,
+            help="Draw time and memory by length as two SVG files in this folder.",
+        ),
+    ] = None,
     as_json: JsonObject = False,
 ) -> int:
-    """Measure how fast attention, training and decoding are on this machine.
+    """Measure how fast attention, training and decoding are on this machine, and what length costs.
 
     Each table compares in one run, in turns: with torch's own layers, with Hugging Face where that is
     installed, and with the rate at which this machine multiplies matrices. Tables are Markdown, to be shared.
+
+    - `regard bench --only length --svg pictures` draws time and memory over growing lengths
     """
     output.speak_json(as_json)
     from regard.cli.output import bar
-    from regard.measure.suite import PARTS, measure_all
+    from regard.measure.suite import PARTS, measure_all, parts
 
-    with bar("measuring", lambda: len(PARTS)) as shown:
+    chosen = PARTS if only is None else parts(only)
+    if svg is not None and "length" not in chosen:
+        raise UsageError("only the part `length` has pictures", "--svg", "--only length")
+    with bar("measuring", lambda: len(chosen)) as shown:
 
         def tell(table: Table) -> None:
             with shown.aside():
@@ -88,9 +111,28 @@ def bench(
         report = measure_all(
             place.device,
             quick=quick,
+            only=only,
             tell=None if as_json else tell,
             working=lambda _name, done: shown.at(done),
         )
+    if svg is not None:
+        _draw(report.tables, svg)
     if as_json:
         output.answer(report.as_dict())
     return 0
+
+
+def _draw(tables: Sequence[Table], folder: Path) -> None:
+    """A picture of each table that has one: `time-by-length.svg`, `memory-by-length.svg`."""
+    from regard.measure.length_cost import points
+    from regard.run.files import write_atomic
+    from regard.show.plot import curves
+    from regard.show.svg_png import written
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in tables:
+        if table.upward:
+            path = folder / f"{table.title.partition(':')[0].lower().replace(' ', '-')}.svg"
+            drawn = curves(points(table), table.title, "length", table.upward)
+            write_atomic(path, written(drawn).encode())
+            output.say(f"wrote {path}")

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 
 from typer import Argument, Option
 
-from regard.cli import output
+from regard.cli import evaluate_by, output
 from regard.cli.command import command
-from regard.cli.options import Beam, JsonObject, Truncate, Weights
+from regard.cli.options import SAVED, Beam, JsonObject, Truncate, Weights
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
+    from regard.answer.limits import Curve
     from regard.answer.test_set import Exam
     from regard.evaluate import Comparison, Metric
     from regard.run.folder import Run
@@ -66,6 +67,19 @@ def evaluate(
             "the last file: test.fr is French.",
         ),
     ] = None,
+    by: Annotated[
+        str | None,
+        Option(
+            metavar="WAY",
+            help="Take the test apart: scores by `length` of the question; words by `distance` between "
+            "where they were read and where they belong; or the `gradient` that reaches the source, by "
+            "distance. With --against, both runs are in one table.",
+        ),
+    ] = None,
+    svg: Annotated[
+        Path | None,
+        Option(metavar="FILE", rich_help_panel=SAVED, help="Draw the curve of --by as SVG."),
+    ] = None,
     as_json: JsonObject = False,
 ) -> None:
     """Score a model on a test set, in numbers that others can compare.
@@ -75,9 +89,15 @@ def evaluate(
     - `regard evaluate runs/mine test.en test.de`
     - `regard evaluate translator test.en test.de` asks a model that comes with regard
     - `regard evaluate runs/mine --against runs/other` tests whether one run is better
+    - `regard evaluate runs/mine --against runs/other --by length --svg curve.svg` draws where they differ
     - `regard evaluate --hypotheses out.de ref.de` needs no model
     """
     output.speak_json(as_json)
+    of_answers = {"--lowercase": lowercase, "--tokenize": tokenize != "13a"}
+    asked = {"--beam": beam is not None, "--truncate": truncate, "--to": to is not None}
+    asked["--weights"] = place.weights != "stored"
+    unused = {"--hypotheses": hypotheses is not None, **of_answers}
+    evaluate_by.check(by, svg, unused | asked if by == "gradient" else unused)
     scoring: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
     if hypotheses is not None and not _is_run(paths[0]):
         _judge_lines(hypotheses, paths, scoring)
@@ -87,9 +107,15 @@ def evaluate(
 
     run, exam = _asked(paths, examples)
     _check_scoring(run, lowercase=lowercase, tokenize=tokenize)
+    ask = _Ask(exam, place, beam, truncate, to, paths[-1].suffix.removeprefix("."))
+    facts = {"run": str(paths[0]), "test": exam.name, "examples": len(exam.examples)}
+    if by is not None:
+        runs = [paths[0], *([against] if against else [])]
+        found = {str(path): ask.curve(by, path, run.settings.task) for path in runs}
+        evaluate_by.tell(facts, found, svg)
+        return
     answers = exam.answers(run.task)
     extra: list[Metric] = []
-    ask = _Ask(exam, place, beam, truncate, to, paths[-1].suffix.removeprefix("."))
     if hypotheses is not None:
         predicted = _bare(_lines(hypotheses)[:examples], run)
     else:
@@ -100,7 +126,6 @@ def evaluate(
     if against is not None:
         other, _ = ask.of(against, run.settings.task)
         verdicts = compare(run.task, predicted, other, answers, **scoring)
-    facts = {"run": str(paths[0]), "test": exam.name, "examples": len(exam.examples)}
     _tell(facts, metrics, verdicts, (str(hypotheses or paths[0]), str(against)))
 
 
@@ -202,6 +227,11 @@ class _Ask:
         if learned.decided_by == "perplexity":
             extra = [perplexity(learned, predictor.model, self.exam.examples)]
         return [answer.text for answer in found], extra
+
+    def curve(self, by: str, path: Path, task: str) -> Curve:
+        """A run's curve over the test."""
+        device = self.place.device
+        return evaluate_by.measured(by, path, self.exam, lambda: self.of(path, task)[0], device)
 
 
 def _judge_lines(hypotheses: Path, references: list[Path], scoring: dict[str, Any]) -> None:

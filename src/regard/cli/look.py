@@ -13,6 +13,7 @@ from regard.cli import output
 from regard.cli.command import command
 from regard.cli.options import SAVED, Asked, Beam, JsonObject, Languages, To
 from regard.cli.target import Target, meant, reads_files, refuse_files
+from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
@@ -40,6 +41,28 @@ def look(
     all_heads: Annotated[bool, Option("--all-heads", help="Draw one map for each head.")] = False,
     numbers: Annotated[
         bool, Option("--numbers", help="Write the weights as numbers into the map.")
+    ] = False,
+    turned: Annotated[
+        bool,
+        Option(
+            "--turned",
+            help="Turn the map: the input goes down, and each column is one step of the answer.",
+        ),
+    ] = False,
+    unrolled: Annotated[
+        bool,
+        Option(
+            "--unrolled",
+            help="Draw a recurrent model step by step instead: the hidden state after each word that is "
+            "read and each word that is said, as colours.",
+        ),
+    ] = False,
+    positions: Annotated[
+        bool,
+        Option(
+            "--positions",
+            help="Draw the vectors that the model adds to tell positions, learned or computed, as colours.",
+        ),
     ] = False,
     beam: Beam = None,
     svg: Annotated[
@@ -79,20 +102,85 @@ def look(
 
     - `regard look "The black cat ate the mouse." --to fr`
     - `regard look runs/mine "a text" --head 2 --png map.png`
+    - `regard look runs/plain "n o t e s" --unrolled --svg steps.svg`
+    - `regard look "The black cat ate the mouse." --to fr,de` has the word orders of several languages
     """
     output.speak_json(as_json)
     run, texts = meant(asked.words or (), asked.model, _first_task())
     if not reads_files(run):
         refuse_files(texts, "type one of its lines, in quotes")
     text = " ".join(texts)
+    several = to.split(",") if to is not None and "," in to else []
+    if unrolled or positions or several:
+        of_attention = {"--site": site, "--head": head, "--png": png, "--html": html, "--npz": npz}
+        unused = {name: value is not None for name, value in of_attention.items()}
+        unused |= {"--all-heads": all_heads, "--numbers": numbers, "--turned": turned}
+        if several:
+            unused |= {"--unrolled": unrolled, "--positions": positions}
+            _orders(run, text, several, beam, svg, as_json, unused)
+        else:
+            unused["--to"] = to is not None
+            _inside(run, text, unrolled, positions, beam, svg, as_json, unused)
+        return
     if not (run / "config.json").is_file():  # a folder of Hugging Face says no languages
         Target.of(run).manner(Languages(to), [text] if texts else [])
+    if turned and (html or npz or as_json):
+        where = "--html" if html else "--npz" if npz else "--json"
+        raise UsageError("only a map can be turned", "--turned", f"leave out {where}, or --turned")
     seen = _seen(run, text, to, beam)
-    _save(seen, site, head, {"svg": svg, "png": png, "html": html, "npz": npz})
+    _save(seen, site, head, turned, {"svg": svg, "png": png, "html": html, "npz": npz})
     if as_json:
         print(seen.to_json(), flush=True)
     elif svg is png is html is npz is None:
-        _show(seen, seen.question, site, head, all_heads, numbers)
+        _show(seen, seen.question, site, head, all_heads, numbers, turned)
+
+
+def _orders(
+    run: Path,
+    text: str,
+    languages: Sequence[str],
+    beam: int | None,
+    svg: Path | None,
+    as_json: bool,
+    unused: dict[str, bool],
+) -> None:
+    """One sentence in several languages, by a translator's own attention."""
+    from regard.answer.predictor import Predictor
+    from regard.cli import look_inside
+
+    look_inside.refuse(f"--to {','.join(languages)}", unused)
+    for language in languages:
+        Target.of(run).manner(Languages(language), [text] if text else [])
+    predictor = Predictor.load(run, "cpu", note=output.say)
+    question = text or _own_question(predictor)
+    look_inside.orders(predictor, question, languages, beam, svg, as_json)
+
+
+def _inside(
+    run: Path,
+    text: str,
+    unrolled: bool,
+    positions: bool,
+    beam: int | None,
+    svg: Path | None,
+    as_json: bool,
+    unused: dict[str, bool],
+) -> None:
+    """States over time, or a table of positions, in the place of attention."""
+    from regard.answer.predictor import Predictor
+    from regard.cli import look_inside
+
+    option = "--unrolled" if unrolled else "--positions"
+    more = {"--positions": positions} if unrolled else {"--beam": beam is not None}
+    look_inside.refuse(option, unused | more)
+    predictor = Predictor.load(run, "cpu", note=output.say)
+    if unrolled:
+        question = text or _own_question(predictor)
+        look_inside.unrolled(predictor, question, beam, svg, as_json)
+        return
+    if text:
+        raise UsageError("positions are the same for every text", "--positions", "leave it out")
+    look_inside.positions(predictor, svg, as_json)
 
 
 def _first_task() -> str:
@@ -106,7 +194,6 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
     """The trace of a text, or of the model's own example; of a Hugging Face folder, as it answers."""
     from regard.answer.predictor import Predictor
     from regard.answer.tracing import trace
-    from regard.errors import UsageError
     from regard.interop.bring import Brought, is_folder
 
     if is_folder(run):
@@ -122,7 +209,11 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
 
 
 def _save(
-    seen: Trace, site: str | None, head: int | None, places: Mapping[str, Path | None]
+    seen: Trace,
+    site: str | None,
+    head: int | None,
+    turned: bool,
+    places: Mapping[str, Path | None],
 ) -> None:
     """Write a trace into files, each by its kind."""
     for kind, path in places.items():
@@ -130,9 +221,9 @@ def _save(
             case "svg":
                 from regard.show.svg_png import drawing
 
-                _write(path, drawing(seen, site, head).encode())
+                _write(path, drawing(seen, site, head, turned=turned).encode())
             case "png":
-                _write(path, _pixels(seen, site, head))
+                _write(path, _pixels(seen, site, head, turned))
             case "html":
                 from regard.show.page import page
 
@@ -151,10 +242,10 @@ def _write(path: Path | None, content: bytes) -> None:
     output.say(f"wrote {path}")
 
 
-def _pixels(seen: Trace, site: str | None, head: int | None) -> bytes:
+def _pixels(seen: Trace, site: str | None, head: int | None, turned: bool) -> bytes:
     from regard.show import figure, svg_png
 
-    content, missing = svg_png.painted(figure.drawing(seen, site, head))
+    content, missing = svg_png.painted(figure.drawing(seen, site, head, turned=turned))
     if missing:
         output.say(
             f"no font of this machine has {' '.join(missing)}: drawn as boxes, --svg has them"
@@ -163,7 +254,7 @@ def _pixels(seen: Trace, site: str | None, head: int | None) -> bytes:
 
 
 def _own_question(predictor: Predictor) -> str:
-    from regard.errors import RegardError, UsageError
+    from regard.errors import RegardError
 
     if predictor.card is not None:
         return predictor.card.example
@@ -175,7 +266,13 @@ def _own_question(predictor: Predictor) -> str:
 
 
 def _show(
-    seen: Trace, text: str, path: str | None, head: int | None, every: bool, numbers: bool
+    seen: Trace,
+    text: str,
+    path: str | None,
+    head: int | None,
+    every: bool,
+    numbers: bool,
+    turned: bool,
 ) -> None:
     from rich.text import Text
 
@@ -187,12 +284,12 @@ def _show(
     chosen = seen.look if path is None and head is None and not every else None
     several = seen.beside(site) if path is None and head is None and not every else []
     if chosen is not None:
-        pictures = [alignment(seen, numbers)]
+        pictures = [alignment(seen, numbers, turned)]
     elif len(several) > 1:
-        pictures = [site_map(seen, one.path, numbers=numbers) for one in several]
+        pictures = [site_map(seen, one.path, numbers=numbers, turned=turned) for one in several]
         pictures += [picture for picture in [shares(seen)] if picture is not None]
     else:
-        pictures = [site_map(seen, site.path, one, numbers=numbers) for one in heads]
+        pictures = [site_map(seen, site.path, one, numbers=numbers, turned=turned) for one in heads]
     pictures += ribbons(seen)
     answer = f"  ->  {one_line(seen.answer.text)}" if seen.answer.text else ""
     output.show(Text(f"{one_line(text)}{answer}"))

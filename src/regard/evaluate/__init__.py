@@ -25,7 +25,15 @@ from regard.evaluate.error_rate import (
 from regard.evaluate.metric import Metric
 from regard.evaluate.rouge import rouge
 from regard.evaluate.tour import tour_scores
-from regard.evaluate.translation import bleu, chrf, coverage, judge_texts, repetition
+from regard.evaluate.translation import (
+    bleu,
+    chrf,
+    coverage,
+    judge_texts,
+    never_said,
+    repetition,
+    said_twice,
+)
 
 __all__ = [
     "ClassScore",
@@ -46,10 +54,12 @@ __all__ = [
     "judge_texts",
     "links",
     "macro_f1",
+    "never_said",
     "paired",
     "phoneme_error",
     "repetition",
     "rouge",
+    "said_twice",
     "span_f1",
     "spans",
     "token_accuracy",

@@ -162,14 +162,46 @@ def coverage(hypotheses: Sequence[str], references: Sequence[str]) -> Metric:
 
     A proxy for words left untranslated: it needs no alignment, and a synonym counts as missing.
     """
-    require_parallel(hypotheses, references, "hypotheses and references")
-    bags = [
-        (Counter(a.split()), Counter(b.split()))
-        for a, b in zip(hypotheses, references, strict=True)
-    ]
+    bags = _bags(hypotheses, references)
     counts = np.array([((a & b).total(), b.total()) for a, b in bags], dtype=np.int64)
     value, ends = _share(counts, empty=100.0)
     return Metric("coverage", value, f"unit:word|n:{len(references)}|{BOOTSTRAP}", ends)
+
+
+def said_twice(hypotheses: Sequence[str], references: Sequence[str]) -> Metric:
+    """The share of said words that are one too many: said before, not meant again (over-translation, L14).
+
+    A word that is meant once and said three times counts twice, a wrong word that is said once not at all.
+    """
+    pairs = _bags(hypotheses, references)
+    extra = [
+        (sum(max(0, count - max(1, right[word])) for word, count in said.items()), said.total())
+        for said, right in pairs
+    ]
+    return _fault("said twice", extra, len(references))
+
+
+def never_said(hypotheses: Sequence[str], references: Sequence[str]) -> Metric:
+    """The share of the references' words that the answer does not have even once (under-translation, L14)."""
+    pairs = _bags(hypotheses, references)
+    lost = [
+        (sum(count for word, count in right.items() if not said[word]), right.total())
+        for said, right in pairs
+    ]
+    return _fault("never said", lost, len(references))
+
+
+def _bags(
+    hypotheses: Sequence[str], references: Sequence[str]
+) -> list[tuple[Counter[str], Counter[str]]]:
+    require_parallel(hypotheses, references, "hypotheses and references")
+    both = zip(hypotheses, references, strict=True)
+    return [(Counter(one.split()), Counter(other.split())) for one, other in both]
+
+
+def _fault(name: str, counts: Sequence[tuple[int, int]], texts: int) -> Metric:
+    value, ends = _share(np.array(counts, dtype=np.int64), empty=0.0)
+    return Metric(name, value, f"unit:word|n:{texts}|{BOOTSTRAP}", ends, higher_is_better=False)
 
 
 def _repeated(words: Sequence[str], order: int) -> tuple[int, int]:

@@ -57,11 +57,15 @@ class Share(float):
 @final
 @dataclass(frozen=True)
 class Table:
-    """Rows that have the same columns, under a title; `note` says what a reader must know to trust them."""
+    """Rows that have the same columns, under a title; `note` says what a reader must know to trust them.
+
+    `upward` is what a picture of it has upward; a table without one has no picture.
+    """
 
     title: str
     rows: Sequence[Mapping[str, Cell]]
     note: str = ""
+    upward: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -10,15 +10,17 @@ from typing import Any, final
 
 import torch
 
+from regard.errors import UsageError, nearest
 from regard.measure.attention_speed import attention, looking
 from regard.measure.figures import Cell, Table
 from regard.measure.instruments import copy_rate, matrix_rate
+from regard.measure.length_cost import length_cost
 from regard.measure.model_speed import decoding, training
 from regard.measure.scene import Scene
 from regard.run.device import choose_device
 from regard.training.machine import processor_name
 
-PARTS = ("floor", "attention", "training", "decoding", "looking")
+PARTS = ("floor", "attention", "training", "decoding", "looking", "length")
 Tell = Callable[[Table], None]
 Working = Callable[[str, int], None]  # (what is measured now, how many parts are done)
 
@@ -39,14 +41,15 @@ def measure_all(
     device: str = "auto",
     *,
     quick: bool = False,
+    only: str | None = None,
     tell: Tell | None = None,
     working: Working | None = None,
 ) -> Report:
-    """Measure; `tell` hears each table as it is made, `working` what is being measured."""
+    """Measure all, or `only` one part; `tell` hears each table as it is made, `working` what is measured."""
     scene = Scene(choose_device(device), quick)
     tables: list[Table] = []
     rate = 0.0
-    for number, name in enumerate(PARTS):
+    for number, name in enumerate(PARTS if only is None else parts(only)):
         if working is not None:
             working(name, number)
         if name == "floor":  # the others stand on it
@@ -56,6 +59,13 @@ def measure_all(
             if tell is not None:
                 tell(table)
     return Report(tuple(tables))
+
+
+def parts(only: str) -> tuple[str, ...]:
+    """One part, and the floor if it is measured by it."""
+    if only not in PARTS:
+        raise UsageError(f"there is no part '{only}'", "--only", nearest(only, PARTS))
+    return tuple(name for name in PARTS if name in ("floor", only))
 
 
 def _unharmed(name: str, part: Iterator[Table]) -> Iterator[Table]:
@@ -77,8 +87,10 @@ def _part(name: str, scene: Scene, rate: float) -> Iterator[Table]:
             return training(scene, rate)
         case "decoding":
             return decoding(scene)
-        case _:
+        case "looking":
             return looking(scene)
+        case _:
+            return length_cost(scene)
 
 
 def floor(scene: Scene, rate: float, copied: float) -> Table:

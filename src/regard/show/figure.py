@@ -111,9 +111,14 @@ class Figure:
 
 
 def drawing(
-    trace: Trace, site: str | int | None = None, head: int | None = None, *, words: bool = False
+    trace: Trace,
+    site: str | int | None = None,
+    head: int | None = None,
+    *,
+    words: bool = False,
+    turned: bool = False,
 ) -> Figure:
-    """The heat map of one site of a trace: one head, or the mean of all.
+    """The heat map of one site of a trace: one head, or the mean of all; `turned`, queries go across.
 
     Where neither site nor head is chosen, whole words are drawn, by the heads that align them best.
     """
@@ -125,7 +130,7 @@ def drawing(
         one = weights.mean(0) if head is None else weights[chosen.checked(head)]
         which = f"mean of {chosen.heads} heads" if head is None else f"head {head}"
     sides = [AXES.get(side, side) for side in (chosen.queries, chosen.keys)]
-    if len(trace.axes[chosen.queries]) == 1:
+    if turned or len(trace.axes[chosen.queries]) == 1:
         # One query would be a single row below a tower of labels.
         one, rows, columns, sides = one.T, columns, rows, sides[::-1]
     where = f"{chosen.path}, {which}" if chosen.heads > 1 else chosen.path

@@ -164,8 +164,12 @@ def site_map(
     top: float | None = None,
     wrap: bool = True,
     most_rows: int | None = None,
+    turned: bool = False,
 ) -> RenderableType:
-    """Where a model looked, at one site: the mean over its heads, or one of them."""
+    """Where a model looked, at one site: the mean over its heads, or one of them.
+
+    Queries go down and keys across; `turned`, one column is one query (Rush 2015).
+    """
     chosen = trace.site(site)
     count = len(chosen.weights)
     if head is not None and not 0 <= head < count:
@@ -177,7 +181,9 @@ def site_map(
     which = f"mean of {count} heads" if head is None else f"head {head} (of 0 to {count - 1})"
     where = f"{chosen.path}, {which}" if count > 1 else chosen.path
     down, across = chosen.queries, chosen.keys
-    if len(trace.axes[down]) == 1:  # one query would be a single row below a tower of labels
+    if (
+        turned or len(trace.axes[down]) == 1
+    ):  # one query would be a single row below a tower of labels
         weights, down, across = weights.T, across, down
     both = f"{AXES.get(down, down)} down and across"
     axes = (
@@ -222,11 +228,11 @@ def ribbons(trace: Trace) -> Iterator[RenderableType]:
             )
 
 
-def alignment(trace: Trace, numbers: bool = False) -> RenderableType:
+def alignment(trace: Trace, numbers: bool = False, turned: bool = False) -> RenderableType:
     """Which word of the source each word of an answer comes from, as far as attention tells."""
     site, weights = trace.site(), trace.alignment()
     down, across = site.queries, site.keys
-    if len(trace.axes[down]) == 1:
+    if turned or len(trace.axes[down]) == 1:
         weights, down, across = weights.T, across, down
     rows, columns = (
         tuple(one_line(word) for word in trace.axes[side].words) for side in (down, across)

@@ -23,10 +23,15 @@ if TYPE_CHECKING:
 
 
 def drawing(
-    trace: Trace, site: str | int | None = None, head: int | None = None, *, words: bool = False
+    trace: Trace,
+    site: str | int | None = None,
+    head: int | None = None,
+    *,
+    words: bool = False,
+    turned: bool = False,
 ) -> str:
     """The heat map of one site of a trace: one head, or the mean of all."""
-    return written(figure.drawing(trace, site, head, words=words))
+    return written(figure.drawing(trace, site, head, words=words, turned=turned))
 
 
 def heat_map(weights: Weights, rows: Sequence[str], columns: Sequence[str], title: str = "") -> str:

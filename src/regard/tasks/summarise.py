@@ -18,7 +18,8 @@ from torch import Tensor
 from regard.attention.attention import INPUTS, TARGET
 from regard.data.example import Example, Pair
 from regard.evaluate import Comparison, Metric, exact_match
-from regard.evaluate.rouge import rouge, words_said
+from regard.evaluate.breakdown import same_words
+from regard.evaluate.rouge import rouge
 from regard.models import SOURCE, Model, Sizes
 from regard.models.copying import Copying
 from regard.tasks.axis import Axis, Tokens, axis_of, typed
@@ -240,23 +241,16 @@ class Summarise(Writing):
         more = super().report(predicted, answers, lowercase=lowercase, tokenize=tokenize)
         return [*rouge(predicted, answers), *more]
 
-    def beside(
-        self, questions: Sequence[str], predicted: Sequence[str], answers: Sequence[str]
-    ) -> list[Metric]:
-        """How many words of the right answers that the vocabulary does not know were said all the same."""
-        wanted = [
-            self._unknown(question, right)
-            for question, right in zip(questions, answers, strict=True)
-        ]
-        found = words_said(predicted, wanted, "unknown words right", "unknown word of the source")
-        return [] if found is None else [found]
+    unknown_are = "unknown word of the source"
 
-    def _unknown(self, question: str, answer: str) -> list[str]:
+    def unknown(self, question: str, answer: str) -> list[str]:
         """Words between spaces that the vocabulary does not know, and the question holds."""
         there = set(question.split())
-        return [
-            word for word in answer.split() if word in there and UNKNOWN in self.target.encode(word)
-        ]
+        return [word for word in super().unknown(question, answer) if word in there]
+
+    def kept_words(self, question: str, answer: str) -> list[tuple[int, int]]:
+        """Words that the question and its right answer share."""
+        return same_words(question, answer)
 
     def compare(
         self,

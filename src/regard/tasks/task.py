@@ -376,6 +376,14 @@ class Task(ABC):
         """What can be measured of answers only beside their questions, such as the length of a tour."""
         return []
 
+    def by_size(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
+        """What says best how questions of one length fare; the first measure is the one a curve draws."""
+        return self.judge(predicted, answers)
+
+    def kept_words(self, question: str, answer: str) -> list[tuple[int, int]]:  # noqa: ARG002
+        """Words of the right answer that are words of the question, each by its two places, from 0."""
+        return []
+
     def compare(
         self,
         first: Sequence[str],

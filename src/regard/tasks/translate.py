@@ -14,6 +14,7 @@ from regard.attention.attention import INPUTS, TARGET
 from regard.data.columns import Ragged
 from regard.data.example import Example, Pair
 from regard.decode import DecodeSettings
+from regard.evaluate.breakdown import same_words
 from regard.models import SOURCE, Model, Sizes
 from regard.models.readers import IGNORE
 from regard.tasks.axis import Axis, typed
@@ -179,6 +180,10 @@ class Translate(Writing):
         """The target."""
         assert isinstance(example, Pair)
         return example.target
+
+    def kept_words(self, question: str, answer: str) -> list[tuple[int, int]]:
+        """Words that the question and its right answer share."""
+        return same_words(question, answer)
 
 
 def _ended(texts: Sequence[list[int]]) -> Ragged:

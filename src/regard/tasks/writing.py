@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from regard.evaluate import (
     Comparison,
@@ -12,13 +13,16 @@ from regard.evaluate import (
     coverage,
     exact_match,
     judge_texts,
+    never_said,
     paired,
     repetition,
+    said_twice,
 )
+from regard.evaluate.rouge import words_said
 from regard.tasks.axis import Tokens, axis_of
 from regard.tasks.search import given_of, names_of
 from regard.tasks.task import Prediction, Task
-from regard.text import BEGIN, END, Codec
+from regard.text import BEGIN, END, UNKNOWN, Codec
 
 
 class Writing(Task):
@@ -65,9 +69,32 @@ class Writing(Task):
         lowercase: bool = False,
         tokenize: str = "13a",
     ) -> list[Metric]:
-        """The same, and two typical faults of translations: repeating, and leaving out."""
+        """The same, and typical faults of translations (L14): repeating, saying twice, and leaving out."""
         found = judge_texts(predicted, [answers], lowercase=lowercase, tokenize=tokenize)
-        return [*found, repetition(predicted), coverage(predicted, answers)]
+        faults = [said_twice(predicted, answers), never_said(predicted, answers)]
+        return [*found, repetition(predicted), coverage(predicted, answers), *faults]
+
+    def beside(
+        self, questions: Sequence[str], predicted: Sequence[str], answers: Sequence[str]
+    ) -> list[Metric]:
+        """How many words of the right answers that the vocabulary does not know were said all the same."""
+        wanted = list(map(self.unknown, questions, answers))
+        found = words_said(predicted, wanted, "unknown words right", self.unknown_are)
+        return [] if found is None else [found]
+
+    unknown_are: ClassVar[str] = "unknown word"
+
+    def unknown(self, question: str, answer: str) -> list[str]:  # noqa: ARG002
+        """Words of a right answer that the vocabulary of answers does not know."""
+        return [word for word in answer.split() if UNKNOWN in self.target.encode(word)]
+
+    def by_size(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
+        """Measures that a few short texts have, too: BLEU wants four words, and many texts."""
+        return [
+            chrf(predicted, answers),
+            coverage(predicted, answers),
+            exact_match(predicted, answers),
+        ]
 
     def compare(
         self,

@@ -16,12 +16,13 @@ from regard.worked.attention_by_hand import (
 from regard.worked.likeness import word_vectors
 from regard.worked.multi_head import flying_arrows, parameter_count, two_heads
 from regard.worked.one_choice import hard_choice
-from regard.worked.positions import position_periods, position_table, word_order
+from regard.worked.positions import position_periods, position_picture, position_table, word_order
 from regard.worked.recurrence import fading_gradient, rnn_step
 from regard.worked.render import render
 from regard.worked.six_words import beam_of_two, six_word_loss
 from regard.worked.through_time import backpropagation
 from regard.worked.walk import decoder_step
+from regard.worked.word_orders import word_orders
 from regard.worked.worked_example import Example, Slip, Step, Worked
 
 EXAMPLES: dict[str, Example] = {
@@ -43,6 +44,7 @@ EXAMPLES: dict[str, Example] = {
     "position-table": Example(
         "The table of positions", ("L42", "L43", "L44", "L45", "L46"), position_table
     ),
+    "position-picture": Example("The picture of positions", ("L44",), position_picture),
     "position-periods": Example("The periods of positions", ("L49", "L50"), position_periods),
     "word-order": Example("Attention is blind to word order", ("L51",), word_order),
     "two-heads": Example("Two heads side by side", ("L29", "L52", "L53", "L57"), two_heads),
@@ -56,6 +58,7 @@ EXAMPLES: dict[str, Example] = {
         "The loss over a six-word vocabulary", ("L70", "L71", "L72"), six_word_loss
     ),
     "beam-of-two": Example("Beam search with a beam of two", ("L75", "L76", "L77"), beam_of_two),
+    "word-orders": Example("One sentence in many word orders", ("L89",), word_orders, "links"),
 }
 
 __all__ = [
@@ -73,6 +76,7 @@ __all__ = [
     "painted_masks",
     "parameter_count",
     "position_periods",
+    "position_picture",
     "position_table",
     "render",
     "rnn_step",
@@ -83,5 +87,6 @@ __all__ = [
     "soft_table",
     "two_heads",
     "word_order",
+    "word_orders",
     "word_vectors",
 ]

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.attention import Attention, Heads, Learned, ScaledDot, Sinusoidal, Softmax, sinusoid
 from regard.attention.position import period
-from regard.errors import UsageError
+from regard.errors import UsageError, nearest
 from regard.worked.worked_example import (
     Number,
     Numbers,
@@ -176,6 +176,38 @@ def position_table(
 def _learned(count: int, width: int) -> tuple[int, ...]:
     with seeded(0):
         return tuple(Learned(width, count).weight.shape)
+
+
+def position_picture(
+    positions: int = 20, width: int = 512, base: Number = 10000.0, layout: str = "halves"
+) -> Worked:
+    """The slide's picture: 20 positions of 512 numbers, the sines left and the cosines right."""
+    positive(positions=positions, width=width, base=base)
+    if layout not in ("halves", "interleaved"):
+        raise UsageError(
+            f"no layout '{layout}'", "layout", nearest(layout, ("halves", "interleaved"))
+        )
+    base = float(base)
+    table = sinusoid(positions, width, base=base, layout=layout).double()  # type: ignore[arg-type]
+    names = tuple(map(str, range(positions)))
+    return Worked(
+        formula="left half: sin(pos / n^(2i/d)); right half: cos(pos / n^(2i/d)); i = 0 .. d/2 - 1",
+        given=(
+            Step("positions", "N", positions),
+            Step("width", "d", width),
+            Step("base", "n", base),
+            Step("layout", "halves, or interleaved as in the paper", layout),
+        ),
+        steps=(
+            Step(
+                "distance",
+                "|p_pos - p_0|: neighbours are alike",
+                plain((table - table[0]).norm(dim=-1)),
+                columns=names,
+            ),
+        ),
+        result=Step("table", "p_pos, one row a position", plain(table), names),
+    )
 
 
 # How long each wave of a position takes to repeat (L49, L50).

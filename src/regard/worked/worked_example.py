@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Any, final
+from typing import Any, Literal, final
 
 import torch
 from jaxtyping import Float
@@ -87,6 +87,7 @@ class Example:
     title: str
     lectures: tuple[str, ...]
     work: Callable[..., Worked]
+    picture: Literal["table", "links"] = "table"  # how its result is drawn
 
     @property
     def inputs(self) -> dict[str, Any]:

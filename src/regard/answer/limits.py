@@ -1,0 +1,107 @@
+"""What a model can no longer do: its answers by length, its memory by distance, its gradients by distance.
+
+Three curves of the lectures (L10, L14, L15), each measured on a trained run and its test:
+
+length     how good answers are, by how many symbols the model reads
+distance   how many of the words that question and right answer share are said, by how long ago they were read
+gradient   the mean |d z_t / d x_i|, by how many recurrent states lie between position i and step t
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, final, get_args
+
+from regard.answer.test_set import Exam
+from regard.errors import UsageError
+from regard.evaluate.breakdown import by_distance, grouped
+from regard.evaluate.metric import Metric
+from regard.models import Model
+from regard.tasks import Task
+from regard.traces.gradient_reach import mean_reach
+
+By = Literal["length", "distance", "gradient"]
+WAYS: tuple[By, ...] = get_args(By)
+FEWEST = 10  # pairs of a step and a position; the mean of fewer says little
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """One point of a curve: where it is, how many things it is the mean of, and what was measured there."""
+
+    name: str
+    at: int | float
+    count: int
+    values: dict[str, float]
+    interval: tuple[float, float] | None = None  # 95%, of the first value
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, where what is not finite is null."""
+        ends = None if self.interval is None else list(self.interval)
+        values = {name: one if math.isfinite(one) else None for name, one in self.values.items()}
+        own = {"name": self.name, "at": self.at, "count": self.count}
+        return {**own, "values": values, "interval": ends}
+
+
+@final
+@dataclass(frozen=True)
+class Curve:
+    """A run's answers to a test, taken apart; `across` and `count_of` say in words what is counted."""
+
+    by: By
+    across: str
+    count_of: str
+    rows: tuple[Row, ...]
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What was measured, the one that is drawn first."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row.values))
+
+    @property
+    def points(self) -> list[tuple[int | float, float]]:
+        """What is drawn."""
+        return [(row.at, row.values[self.measures[0]]) for row in self.rows]
+
+
+def length_curve(task: Task, exam: Exam, predicted: Sequence[str]) -> Curve:
+    """How good answers are, by how many symbols of the question the model reads, the end symbol included."""
+    questions, answers = exam.questions(task), exam.answers(task)
+    rows = []
+    for group in grouped([task.count(text) for text in questions]):
+        found = task.by_size(group.of(predicted), group.of(answers))
+        rows.append(_row(group.name, group.middle, len(group.members), found))
+    return Curve("length", "symbols read", "questions", tuple(rows))
+
+
+def distance_curve(task: Task, exam: Exam, predicted: Sequence[str]) -> Curve:
+    """How many words are said, by how many words lie between where they were read and where they belong."""
+    questions, answers = exam.questions(task), exam.answers(task)
+    links = list(map(task.kept_words, questions, answers))
+    found = by_distance(links, questions, predicted, answers)
+    if not found:
+        raise UsageError(
+            "no word of this test stands both in a question and in its right answer",
+            where="distance",
+            remedy="ask by length or gradient, or take a test with names or numbers, or the toy copy",
+        )
+    rows = [_row(str(one.distance), one.distance, one.wanted, one.metrics) for one in found]
+    return Curve("distance", "words from reading to writing", "words", tuple(rows))
+
+
+def gradient_curve(task: Task, exam: Exam, model: Model) -> Curve:
+    """How large the gradient is that arrives, by how many states of a recurrent network lie between."""
+    rows = [
+        Row(str(distance), distance, count, {"gradient": mean})
+        for distance, (mean, count) in mean_reach(task, model, exam.examples).items()
+        if count >= FEWEST
+    ]
+    return Curve("gradient", "states between reading and writing", "pairs", tuple(rows))
+
+
+def _row(name: str, at: int | float, count: int, metrics: Sequence[Metric]) -> Row:
+    values = {metric.name: metric.value for metric in metrics}
+    return Row(name, at, count, values, metrics[0].interval)

@@ -1,0 +1,129 @@
+"""What `regard look` draws beside attention: states over time, tables of positions, and word orders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.cli import output
+from regard.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from regard.answer.predictor import Predictor
+    from regard.show.figure import Figure
+
+POSITIONS = 20  # as many as the lectures' picture has
+
+
+def refuse(option: str, unused: dict[str, bool]) -> None:
+    """Nothing that was typed is ignored in silence."""
+    for other, given in unused.items():
+        if given:
+            what = f"{other} is about attention, and {option} draws something else"
+            raise UsageError(what, other, f"leave out {other}, or {option}")
+
+
+def unrolled(
+    predictor: Predictor, text: str, beam: int | None, svg: Path | None, as_json: bool
+) -> None:
+    """Every time step of a recurrent run: what it reads, its state in colours, what it says."""
+    from regard.answer.tracing import unroll
+    from regard.show.unrolled_figure import maps, unrolled_figure
+
+    seen = unroll(predictor, text, beam=beam)
+    title = f"{seen.question}  ->  {seen.answer}"
+    _tell(seen.as_dict(), list(maps(seen)), title, seen.note, svg, as_json,
+          None if svg is None else unrolled_figure(seen))  # fmt: skip
+
+
+def positions(predictor: Predictor, svg: Path | None, as_json: bool) -> None:
+    """The vectors that a model adds to tell positions, learned or computed, as colours."""
+    from regard.attention.position import added_tables
+    from regard.show.signed import signed_figure, signed_map
+
+    tables = [
+        (path, type(part).__name__.lower(), table.numpy())
+        for path, part, table in added_tables(predictor.run.load_model(), POSITIONS)
+    ]
+    if not tables:
+        raise UsageError(
+            "this model adds no vectors to tell positions",
+            where="--positions",
+            remedy="ask a Transformer whose model.encoder.position is sinusoidal or learned",
+        )
+    about = [
+        {"path": path, "kind": kind, "table": [list(map(float, row)) for row in table]}
+        for path, kind, table in tables
+    ]
+    titles = [f"{path}, {kind}: positions down, dimensions across" for path, kind, _ in tables]
+    names = [[str(place) for place in range(len(table))] for _, _, table in tables]
+    pictures = [
+        signed_map(table, own, title, "dimension")
+        for (_, _, table), own, title in zip(tables, names, titles, strict=True)
+    ]
+    first = tables[0]
+    note = f"{first[0]}: {first[1]} positions of {predictor.run.folder.name}, counted from 0"
+    figure = signed_figure(
+        first[2], names[0], f"{len(first[2])} positions of {first[2].shape[1]} numbers", note, "dimension"
+    )  # fmt: skip
+    _tell({"positions": about}, pictures, "", "", svg, as_json, figure if svg else None)
+
+
+def orders(
+    predictor: Predictor,
+    text: str,
+    languages: Sequence[str],
+    beam: int | None,
+    svg: Path | None,
+    as_json: bool,
+) -> None:
+    """A sentence and its translations, each word linked to the one that it looked at most."""
+    from rich.text import Text
+
+    from regard.answer.tracing import trace
+    from regard.show.orders import lines_of, order_of, orders_figure
+
+    found = [
+        order_of(trace(predictor, text, beam=beam, to=language), language) for language in languages
+    ]
+    source, own = found[0][0], [order for _, order in found]
+    note = f"each word is linked to the word that {predictor.run.folder.name} looked at most for it"
+    figure = None if svg is None else orders_figure(source, own, text, note)
+    about = {"source": list(source), "orders": [order.as_dict() for order in own]}
+    shown = Text("\n".join(lines_of(source, own)))
+    _tell(about, [shown], "", note, svg, as_json, figure)
+
+
+def _tell(
+    about: dict[str, Any],
+    pictures: Sequence[RenderableType],
+    title: str,
+    note: str,
+    svg: Path | None,
+    as_json: bool,
+    figure: Figure | None,
+) -> None:
+    """JSON, a file, or the terminal, as `regard look` does with attention."""
+    if figure is not None and svg is not None:
+        from regard.run.files import write_atomic
+        from regard.show.svg_png import written
+
+        write_atomic(svg, written(figure).encode())
+        output.say(f"wrote {svg}")
+    if as_json:
+        output.answer(about)
+    elif svg is None:
+        from rich.text import Text
+
+        from regard.show.label import one_line
+
+        if title:
+            output.show(Text(one_line(title)))
+        for picture in pictures:
+            print()
+            output.show(picture)
+        if note:
+            output.say(f"\n{note}")
