@@ -86,6 +86,11 @@ BLOCK_CHOICES: dict[str, dict[str, object]] = {
     **{f"score-{score}": {"score": score} for score in SCORES if score != "scaled-dot"},
     **{f"normalise-{name}": {"normalise": name} for name in NORMALISERS if name != "softmax"},
     "linear": {"layers": 2, "score": "feature-map", "normalise": "proportional"},
+    "no-residual": {"residual": False, "layers": 2},
+    "no-residual-post": {"residual": False, "norm": "post"},
+    "no-norm": {"norm": "none", "layers": 2},
+    "no-feedforward": {"feedforward": 0, "layers": 2},
+    "nothing-but-attention": {"residual": False, "norm": "none", "feedforward": 0},
     "plain-norm": {"norm_form": "plain", "norm": "post"},
     "wide-heads": {"key_width": 5, "value_width": 7, "activation": "swiglu"},
     "embedding-norm": {"embedding_norm": True, "scale_embedding": False, "activation": "gelu"},
@@ -103,6 +108,8 @@ ENCODERS: dict[str, RnnEncoderSettings | TransformerSettings] = {
         for name, choice in BLOCK_CHOICES.items()
         if not name.startswith("normalise-")  # the decoders below try those
     },
+    "transformer-mixing-window": transformer(mixing="window", layers=2),
+    "transformer-mixing-whole": transformer(mixing="whole", max_length=SOURCE),
 }
 
 READERS: dict[str, ModelSettings] = {

@@ -28,8 +28,8 @@ def is_plain(side: nn.Module) -> bool:
 
     Plain are dot products and softmax over full reach (causal in a decoder), heads whose keys are as wide
     as their values and that have no positions or biases of their own, norms with gain and shift, linear
-    maps that are nothing else, one source at most. Positions at the input, and the input itself, are not
-    asked about. It is examined once, until one of its modules is another.
+    maps that are nothing else, one source at most, and no part taken away. Positions at the input, and the
+    input itself, are not asked about. It is examined once, until one of its modules is another.
     """
     modules = _modules(side)
     known = _examined.get(side)
@@ -64,8 +64,20 @@ def _is_plain(side: nn.Module) -> bool:
     return reaches and has_standard_norm and bool(blocks) and all(map(_is_plain_block, blocks))
 
 
+def is_whole(block: EncoderBlock | DecoderBlock) -> bool:
+    """Whether a block has all its parts: attention, feed-forward, and residuals that add and normalise."""
+    residuals = (block.attention_residual, block.feedforward_residual)
+    return (
+        isinstance(block.attention, Heads)
+        and block.feedforward is not None
+        and all(one is not None and one.adds and one.norm is not None for one in residuals)
+    )
+
+
 def _is_plain_block(block: EncoderBlock | DecoderBlock) -> bool:
     if is_sharded(block) or (isinstance(block, DecoderBlock) and block.several is not None):
+        return False
+    if not is_whole(block) or block.feedforward is None:
         return False
     heads = heads_of(block)
     linears = [block.feedforward.widen, block.feedforward.narrow]
@@ -73,7 +85,7 @@ def _is_plain_block(block: EncoderBlock | DecoderBlock) -> bool:
         linears += [one.query, one.key, one.value, one.output]
     return (
         all(map(_is_plain_heads, heads))
-        and all(residual.norm.form == "standard" for residual in residuals_of(block))
+        and all(norm.form == "standard" for norm in norms_of(block))
         and all(type(linear) is nn.Linear for linear in linears)
     )
 
@@ -92,14 +104,19 @@ def _is_plain_heads(heads: Heads) -> bool:
 def heads_of(block: EncoderBlock | DecoderBlock) -> list[Heads]:
     """Its self-attention and, if it reads a source, its cross-attention."""
     cross = block.cross if isinstance(block, DecoderBlock) else None
-    return [block.attention] if cross is None else [block.attention, cross]
+    return [one for one in (block.attention, cross) if isinstance(one, Heads)]
 
 
 def residuals_of(block: EncoderBlock | DecoderBlock) -> list[Residual]:
     """One around each sub-layer, in their order."""
     cross = block.cross_residual if isinstance(block, DecoderBlock) else None
-    between = [] if cross is None else [cross]
-    return [block.attention_residual, *between, block.feedforward_residual]
+    every = (block.attention_residual, cross, block.feedforward_residual)
+    return [one for one in every if one is not None]
+
+
+def norms_of(block: EncoderBlock | DecoderBlock) -> list[LayerNorm]:
+    """The norm of each residual that has one."""
+    return [one.norm for one in residuals_of(block) if one.norm is not None]
 
 
 def is_only_read(side: nn.Module) -> bool:
@@ -230,11 +247,12 @@ class Block:
         norm_dtype: torch.dtype | None = None,
     ) -> Block:
         """The weights of a plain block, copied into this precision."""
-        residuals = residuals_of(block)
         cross = block.cross if isinstance(block, DecoderBlock) else None
+        assert isinstance(block.attention, Heads)
+        assert block.feedforward is not None
         return cls(
-            norms=tuple(Norm.of(norm_dtype or dtype, residual.norm) for residual in residuals),
-            before=tuple(residual.order == "pre" for residual in residuals),
+            norms=tuple(Norm.of(norm_dtype or dtype, norm) for norm in norms_of(block)),
+            before=tuple(residual.order == "pre" for residual in residuals_of(block)),
             within=Attending.of(dtype, block.attention, within=True),
             cross=None if cross is None else Attending.of(dtype, cross, within=False),
             widen=Linear.of(dtype, block.feedforward.widen),

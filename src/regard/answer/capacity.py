@@ -20,6 +20,7 @@ from regard.models import (
     RnnReaderSettings,
     StackSettings,
     TransformerReaderSettings,
+    TransformerSettings,
 )
 from regard.tasks import Task
 
@@ -36,9 +37,11 @@ class Room:
 
     @classmethod
     def of(cls, settings: ModelSettings) -> Room:
-        """Learned positions and the location score have one row a position; all else goes on for ever."""
+        """What has weights of its own for each position ends; all else goes on for ever."""
         reads, writes = [], []
-        if isinstance(settings.encoder, StackSettings) and _is_bounded(settings.encoder):
+        if isinstance(settings.encoder, TransformerSettings) and (
+            _is_bounded(settings.encoder) or settings.encoder.mixing == "whole"
+        ):
             reads.append(settings.encoder.max_length)
         match settings.reader:
             case TransformerReaderSettings() as reader if _is_bounded(reader):

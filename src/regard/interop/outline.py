@@ -148,6 +148,12 @@ class Outgoing:
         if own.width % width or (own.value_width or width) != width:
             held = "keys and values of one width, which divides the model's"
             yield Clause(f"{where}.key_width", width, held)
+        if not own.residual:
+            yield Clause(f"{where}.residual", False, "residual connections")
+        if not own.feedforward:
+            yield Clause(f"{where}.feedforward", 0, "a feed-forward network in each block")
+        if isinstance(own, TransformerSettings) and own.mixing != "attention":
+            yield Clause(f"{where}.mixing", own.mixing, "self-attention")
         if isinstance(own, TransformerSettings) and own.front.kind != "plain":
             yield Clause(f"{where}.front", own.front.kind, "a table of vectors")
 

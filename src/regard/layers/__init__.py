@@ -1,6 +1,7 @@
 """What both model families are built from: recurrent cells, norms, feed-forward, embeddings, blocks."""
 
 from regard.layers.block import DecoderBlock, EncoderBlock, Stack
+from regard.layers.connected import Connected
 from regard.layers.convolution import Convolution
 from regard.layers.front_end import Embedded, Embedding, Frames, FrontEnd, Patches, Source, narrowed
 from regard.layers.recurrent import Cell, Elman, Gru, Lstm, Recurrent, make_cell
@@ -12,6 +13,7 @@ __all__ = [
     "Activation",
     "Cell",
     "CellName",
+    "Connected",
     "Convolution",
     "DecoderBlock",
     "Elman",

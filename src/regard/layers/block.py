@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attention import Heads, Mask, Memory
+from regard.layers.connected import Connected
 from regard.layers.several import Memories, SeveralHeads
 from regard.layers.sublayer import FeedForward, Residual
 from regard.seams import Seam
@@ -74,20 +75,30 @@ def is_sharded(module: nn.Module) -> bool:
 class EncoderBlock(nn.Module):
     """Self-attention, then feed-forward: x = x + attention(norm(x)); x = x + feedforward(norm(x)).
 
-    A residual says where its norm stands, before the sub-layer or behind the sum.
+    A residual says where its norm stands, before the sub-layer or behind the sum. In the place of attention
+    there may be a fully connected layer (L41), and in that of feed-forward nothing at all (L103).
     """
 
     def __init__(
-        self, attention: Heads, feedforward: FeedForward, residuals: tuple[Residual, Residual]
+        self,
+        attention: Heads | Connected,
+        feedforward: FeedForward | None,
+        residuals: tuple[Residual, Residual],
     ) -> None:
         super().__init__()
         self.attention, self.feedforward = attention, feedforward
-        self.attention_residual, self.feedforward_residual = residuals
+        self.attention_residual, last = residuals
+        self.feedforward_residual = None if feedforward is None else last
 
     def forward(self, states: States, mask: Mask | None = None) -> States:
         """Each position reads all that the mask allows."""
         states = self.attention_residual(states, lambda x: self.attention.within(x, mask))
-        return self.feedforward_residual(states, self.feedforward)
+        return fed(states, self.feedforward_residual, self.feedforward)
+
+
+def fed(states: States, residual: Residual | None, network: FeedForward | None) -> States:
+    """The states behind the feed-forward network of a block; as they are, where it has none."""
+    return states if residual is None or network is None else residual(states, network)
 
 
 @final
@@ -98,7 +109,7 @@ class DecoderBlock(nn.Module):
         self,
         attention: Heads,
         cross: Heads | SeveralHeads | None,
-        feedforward: FeedForward,
+        feedforward: FeedForward | None,
         residuals: tuple[Residual, Residual, Residual],
     ) -> None:
         super().__init__()
@@ -107,7 +118,8 @@ class DecoderBlock(nn.Module):
         self.cross = cross if isinstance(cross, Heads) else None
         self.several = cross if isinstance(cross, SeveralHeads) else None
         self.feedforward = feedforward
-        self.attention_residual, cross_residual, self.feedforward_residual = residuals
+        self.attention_residual, cross_residual, last = residuals
+        self.feedforward_residual = None if feedforward is None else last
         self.cross_residual = None if cross is None else cross_residual
 
     def forward(self, states: States, mask: Mask, source: Memory | Memories | None) -> States:
@@ -128,4 +140,4 @@ class DecoderBlock(nn.Module):
         reads = self.several if isinstance(source, Memories) else self.cross
         if reads is not None and self.cross_residual is not None and source is not None:
             states = self.cross_residual(states, lambda x: reads(x, source))
-        return self.feedforward_residual(states, self.feedforward)
+        return fed(states, self.feedforward_residual, self.feedforward)

@@ -40,12 +40,14 @@ class LayerNorm(nn.Module):
 
 @final
 class Residual(nn.Module):
-    """x + f(x), with the norm before f (pre) or after the sum (post, the lecture's order).
+    """x + f(x) (L60), with the norm before f (pre), after the sum (post, the lecture's order), or nowhere.
 
     `open` gives what f should see, `close` adds what f gives:
 
         pre:   x ---> norm ---> f ---> + --->        post:   x ---> f ---> + ---> norm --->
                  \\____________________/                        \\__________/
+
+    Without `adds` the way around f is closed: f(x) goes on alone (L103).
     """
 
     def __init__(
@@ -56,10 +58,11 @@ class Residual(nn.Module):
         form: NormForm = "standard",
         eps: float = 1e-5,
         dropout: float = 0.0,
+        adds: bool = True,
     ) -> None:
         super().__init__()
-        self.order = order
-        self.norm = LayerNorm(width, form, eps)
+        self.order, self.adds = order, adds
+        self.norm = None if order == "none" else LayerNorm(width, form, eps)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: States, sublayer: Callable[[States], States]) -> States:
@@ -68,12 +71,13 @@ class Residual(nn.Module):
 
     def open(self, states: States) -> States:
         """What the sub-layer sees."""
-        return self.norm(states) if self.order == "pre" else states
+        return self.norm(states) if self.norm is not None and self.order == "pre" else states
 
     def close(self, states: States, change: States) -> States:
         """The states with the sub-layer's change added."""
-        states = states + self.dropout(change)
-        return states if self.order == "pre" else self.norm(states)
+        change = self.dropout(change)
+        states = states + change if self.adds else change
+        return self.norm(states) if self.norm is not None and self.order == "post" else states
 
 
 # The same small network at each position: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (L59).

@@ -23,6 +23,7 @@ from regard.attention.attention import INPUTS, TARGET, Site
 from regard.attention.heads import head_width
 from regard.errors import UsageError
 from regard.layers import (
+    Connected,
     DecoderBlock,
     EncoderBlock,
     FeedForward,
@@ -31,13 +32,19 @@ from regard.layers import (
     SeveralHeads,
 )
 from regard.question import SOURCE
-from regard.settings.architecture import StackSettings, TransformerReaderSettings
+from regard.settings.architecture import (
+    StackSettings,
+    TransformerReaderSettings,
+    TransformerSettings,
+)
 
 
-def encoder_block(settings: StackSettings, layer: int = 0, source: str = SOURCE) -> EncoderBlock:
+def encoder_block(
+    settings: TransformerSettings, layer: int = 0, source: str = SOURCE
+) -> EncoderBlock:
     """Self-attention, then feed-forward, each beside a residual (Vaswani 2017)."""
     return EncoderBlock(
-        _heads(settings, Site("self", source, source, layer)),
+        _mixing(settings, Site("self", source, source, layer)),
         _feedforward(settings),
         (_residual(settings), _residual(settings)),
     )
@@ -64,6 +71,24 @@ def decoder_block(
         _feedforward(settings),
         (_residual(settings), _residual(settings), _residual(settings)),
     )
+
+
+def _mixing(settings: TransformerSettings, site: Site) -> Heads | Connected:
+    """How the positions of a source read each other: self-attention, or what it is measured against."""
+    within = settings.position in ("rotary", "alibi") or settings.position_at == "heads"
+    if settings.mixing != "attention" and (within or settings.reach != "full"):
+        raise UsageError(
+            "a fully connected layer has no heads that could be told positions or how far to look",
+            where="model.encoder.mixing",
+            remedy='give it positions at the input, such as sinusoidal, and reach = "full"',
+        )
+    match settings.mixing:
+        case "attention":
+            return _heads(settings, site)
+        case "window":
+            return Connected(settings.width, "window", settings.reach_size)
+        case "whole":
+            return Connected(settings.width, "whole", settings.max_length)
 
 
 def _heads(settings: StackSettings, site: Site, source: int | None = None) -> Heads:
@@ -159,7 +184,9 @@ def reach(settings: StackSettings) -> Mask | None:
             return GlobalWindow(settings.reach_size)
 
 
-def _feedforward(settings: StackSettings) -> FeedForward:
+def _feedforward(settings: StackSettings) -> FeedForward | None:
+    if not settings.feedforward:
+        return None
     return FeedForward(
         settings.width, settings.feedforward, settings.activation, settings.activation_dropout
     )
@@ -172,11 +199,12 @@ def _residual(settings: StackSettings) -> Residual:
         form=settings.norm_form,
         eps=settings.norm_eps,
         dropout=settings.dropout,
+        adds=settings.residual,
     )
 
 
 def final_norm(settings: StackSettings) -> LayerNorm | None:
     """Pre-norm leaves the last sum bare; it is normalised once, at the top."""
-    if settings.norm == "post":
+    if settings.norm != "pre":
         return None
     return LayerNorm(settings.width, settings.norm_form, settings.norm_eps)

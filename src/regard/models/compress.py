@@ -102,7 +102,7 @@ def _refuse_unknown(site: Site, heads: Collection[int], known: Mapping[Site, Hea
 def _heads_of(block: EncoderBlock | DecoderBlock) -> list[Heads]:
     """The self-attention of a block, and its attention to each source."""
     if isinstance(block, EncoderBlock):
-        return [block.attention]
+        return [block.attention] if isinstance(block.attention, Heads) else []
     several = [] if block.several is None else block.several.each
     return [block.attention, *([] if block.cross is None else [block.cross]), *several]
 
@@ -114,7 +114,8 @@ def _described(model: Model, settings: ModelSettings) -> ModelSettings:
     for name, side in model.encoders.items():
         own = settings.encoders.get(name, settings.encoder)
         if isinstance(own, TransformerSettings) and isinstance(side, TransformerEncoder):
-            encoders[name] = _counted(own, [block.attention for block in side.blocks])
+            counted = [heads for block in side.blocks for heads in _heads_of(block)]
+            encoders[name] = _counted(own, counted) if counted else own
     if SOURCE in encoders and model.encoder is not None:
         changes["encoder"] = encoders[SOURCE]
     elif encoders:

@@ -233,7 +233,7 @@ def refuse_unbuildable(settings: RunSettings) -> None:
         raise MemoryLimitError(
             "this model does not fit into memory, even before it is trained",
             where="model",
-            remedy="lower its width, its feedforward or its layers",
+            remedy="lower its width, its feedforward or its layers; its max_length, if mixing is whole",
         )
 
 

@@ -185,7 +185,7 @@ class RunSettings(Settings):
         if self.batch.packed and not self.can_pack:
             raise ValueError(
                 f"batch.packed needs task = {' or '.join(map(repr, PACKS))} and Transformers on both sides, "
-                "with positions at the input or rotary, and any score but location; leave "
+                "with self-attention, positions at the input or rotary, and any score but location; leave "
                 "batch.packed = false"
             )
         return self
@@ -213,6 +213,7 @@ class RunSettings(Settings):
 def _is_packable(part: Settings | None) -> bool:
     return (
         isinstance(part, StackSettings)
+        and getattr(part, "mixing", "attention") == "attention"
         and part.score != "location"
         and (part.position_at == "input" or part.position in ("none", "rotary", "alibi"))
     )

@@ -34,7 +34,8 @@ Reach = Literal["full", "window", "strided", "global-window"]
 CellName = Literal["elman", "gru", "lstm"]
 Activation = Literal["relu", "gelu", "gelu-tanh", "swish", "swiglu"]
 NormForm = Literal["standard", "plain"]
-NormOrder = Literal["pre", "post"]
+NormOrder = Literal["pre", "post", "none"]
+Mixing = Literal["attention", "window", "whole"]
 Pooling = Literal["mean", "first", "attention"]
 Looks = Literal["after", "before"]
 Combination = Literal["flat", "parallel", "serial", "hierarchical"]
@@ -136,12 +137,14 @@ class StackSettings(Settings):
     """Of each head; the default is width / heads."""
     value_width: PositiveInt | None = None
     """Of each head; the default is the width of its keys."""
-    feedforward: PositiveInt = 1024
-    """Neurons inside the network of each position."""
+    feedforward: NonNegativeInt = 1024
+    """Neurons inside the network of each position; 0 for no such network (L103)."""
     activation: Activation = "relu"
     """The activation between the two linear maps of that network."""
+    residual: bool = True
+    """Each part's input is added to what it gives (L60); without, what it gives goes on alone (L103)."""
     norm: NormOrder = "pre"
-    """Before each part, or after its sum."""
+    """Before each part, after its sum, or none at all (L103)."""
     norm_form: NormForm = "standard"
     """With gain and shift, or plain as on the slides."""
     norm_eps: NonNegativeFloat = 1e-5
@@ -177,6 +180,9 @@ class StackSettings(Settings):
 class TransformerSettings(StackSettings):
     """A Transformer encoder (L66)."""
 
+    mixing: Mixing = "attention"
+    """How positions read each other: by self-attention, or in its place by a fully connected layer over a
+    window of reach_size to each side, or over the whole sequence of max_length positions (L41)."""
     front: FrontSettings = PlainFrontSettings()
     """How the raw source becomes states."""
 

@@ -230,9 +230,9 @@ def by_parts(
 
 def _opened(residual: Residual, content: Tensor, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """What the heads see of each part; a norm is linear once the deviation of the whole is known."""
-    if residual.order != "pre":
-        return content, position, torch.zeros_like(content)
     norm = residual.norm
+    if norm is None or residual.order != "pre":
+        return content, position, torch.zeros_like(content)
     whole = content + position
     gain = 1.0 if norm.weight is None else norm.weight
     shift = torch.zeros_like(whole) if norm.bias is None else norm.bias.expand_as(whole)

@@ -92,6 +92,7 @@ class _Packing:
         blocks = []
         for number, block in enumerate(side.blocks):
             path = f"encoder.blocks.{number}"
+            assert isinstance(block.attention, Heads)  # as in everything plain
             reading = self.reading(f"{path}.attention", block.attention, block.attention_residual)
             blocks.append((reading, self.feed(path, block)))
         norm = self.norm("encoder.norm", side.norm)
@@ -154,7 +155,9 @@ class _Packing:
         return gate.detach().float().repeat_interleave(heads.value_width)
 
     def feed(self, path: str, block: EncoderBlock | DecoderBlock) -> Feed:
-        feed: PlainFeed = block.feedforward
+        feed: PlainFeed | None = block.feedforward
+        assert feed is not None
+        assert block.feedforward_residual is not None
         few = path.startswith("reader")
         return Feed(
             self.residual(f"{path}.feedforward_residual", block.feedforward_residual),

@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.accelerate.attend.packed_rows import PackedKernel, part_of
-from regard.accelerate.plain import has_hooks
+from regard.accelerate.plain import has_hooks, is_whole
 from regard.accelerate.triton import feedforward_op, norm_op
 from regard.attention import Heads, Mask, Memory
 from regard.layers import DecoderBlock, EncoderBlock, FeedForward, LayerNorm, Memories, Residual
@@ -72,12 +72,13 @@ class FusedResiduals(StackForm):
         mask: Mask | None,
         sources: Sources,  # noqa: ARG002
     ) -> bool:
-        """Whether there are large sums, or packed rows, in blocks that are all here."""
+        """Whether there are large sums, or packed rows, in blocks that are all here and lack no part."""
         if not self.installed or states.device.type not in self.devices:
             return False
         if not isinstance(side, (TransformerEncoder, TransformerDecoder)):
             return False
-        if any(is_sharded(block) for block in side.blocks):
+        blocks: list[EncoderBlock | DecoderBlock] = list(side.blocks)
+        if any(is_sharded(block) or not is_whole(block) for block in blocks):
             return False
         if not self._pays(states) and part_of(mask) is None:
             return False
@@ -104,6 +105,9 @@ class FusedResiduals(StackForm):
     ) -> list[SubLayer]:
         """The sub-layers of a block, in their order."""
         heads, network, cross = block.attention, block.feedforward, None
+        assert isinstance(heads, Heads)
+        assert network is not None
+        assert block.feedforward_residual is not None
         attention = SubLayer(
             block.attention_residual,
             lambda opened, late: _merged(heads, self._within(heads, opened, mask), late),
@@ -150,9 +154,10 @@ class FusedResiduals(StackForm):
         """The states with all added, and what the next sub-layer sees."""
         if flow.change is None or flow.residual is None:
             states = flow.states
-            opened = self._normed(states, following.norm) if following.order == "pre" else states
-            return states, opened
-        if following.order == "pre":
+            if following.norm is None or following.order != "pre":
+                return states, states
+            return states, self._normed(states, following.norm)
+        if following.norm is not None and following.order == "pre":
             return self._added_and_normed(flow, following.norm)
         states = self._added(flow)
         return states, states
@@ -187,7 +192,8 @@ class FusedResiduals(StackForm):
         if flow.late is not None:
             change = change + (flow.late - flow.late.detach()).to(change.dtype)  # a gradient alone
         states = flow.states + residual.dropout(change)
-        return states if residual.order == "pre" else self._normed(states, residual.norm)
+        after = residual.norm if residual.order == "post" else None
+        return states if after is None else self._normed(states, after)
 
     def _normed(self, states: States, norm: LayerNorm) -> States:
         if norm.weight is not None and norm.bias is not None and self._pays(states):
