@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,7 +128,9 @@ def _greedy(model: Any, source: Tensor) -> list[int]:
 def _tokenizer(library: Any, folder: Path) -> Any:
     """The folder's own tokenizer, if what it needs is installed."""
     try:
-        return library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it recommends a library that nothing here needs
+            return library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (ImportError, OSError, ValueError):
         return None
 
