@@ -1,5 +1,6 @@
 """A model of ours as ONNX graphs: the same numbers and weights by onnxruntime, for any batch and length."""
 
+import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -34,11 +35,18 @@ def run_of(name, folder):
     return made(folder, task, stack, own)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_a_model_is_the_same_in_onnxruntime(name, tmp_path):
+@pytest.fixture
+def libraries(monkeypatch):
+    """An exporter follows sizes as symbols, which are no `int` to who checks types."""
     for library in exporting.NEEDS["onnx"]:
         pytest.importorskip(library)
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("libraries")
+@pytest.mark.parametrize("name", CASES)
+def test_a_model_is_the_same_in_onnxruntime(name, tmp_path):
     run = run_of(name, tmp_path / "run")
     parity = exporting.export(run, "onnx", tmp_path / "out", exporting.questions(run, 5))
     assert parity.holds, parity.words()
@@ -48,10 +56,9 @@ def test_a_model_is_the_same_in_onnxruntime(name, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("libraries")
 def test_a_batch_of_different_lengths_gives_what_each_gives_alone(tmp_path):
     """Graphs were traced with other sizes: batch 4, sources of 2 to 9 symbols, steps of 1 symbol and of 3."""
-    for library in exporting.NEEDS["onnx"]:
-        pytest.importorskip(library)
     from regard.interop.to_onnx import write
 
     out = Outgoing.of(run_of("translator", tmp_path / "run"))

@@ -167,15 +167,15 @@ def compare(
         expected, found = ours.chances(source, said), held.chances(source, said)
         if found.dim() == 1:
             expected = expected[torch.arange(len(said)), torch.tensor(said)]
-        worst = _further(worst, expected, found, expected > LIKELY)
+        worst = further(worst, expected, found, expected > LIKELY)
         if shown is not None and isinstance(held, Shows):
             theirs = held.weights(source, said)
             for name, own in ours.weights(source, said).items():
-                shown = _further(shown, own, theirs[name], own >= 0)
+                shown = further(shown, own, theirs[name], own >= 0)
     return Parity(target, architecture, len(texts), cut if known else None, same, worst, shown)
 
 
-def _further(worst: float, expected: Tensor, found: Tensor, seen: Tensor) -> float:
+def further(worst: float, expected: Tensor, found: Tensor, seen: Tensor) -> float:
     """The largest difference so far; what is no number is as far as can be."""
     apart = (expected - found)[seen].abs().nan_to_num(nan=torch.inf)
     return max(worst, float(apart.max())) if apart.numel() else worst
