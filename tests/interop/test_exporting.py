@@ -10,7 +10,7 @@ from regard.cli.main import status
 from regard.config import to_toml
 from regard.data.toys import TOYS
 from regard.errors import UsageError
-from regard.interop import exporting
+from regard.interop import exporting, huggingface_folder
 from regard.interop.outline import interleaved_to_halves, reordered
 from regard.interop.spm import SentencePiece, spelled
 from regard.interop.tokenizer_out import codec_of
@@ -130,7 +130,7 @@ def test_the_command_says_whether_parity_holds(tmp_path, capsys, monkeypatch):
     words = ["export", str(tmp_path / "run"), "--to", "huggingface", "--lines", "3", "--json"]
     assert status([*words, "--out", str(tmp_path / "a")]) == 0
     assert json.loads(capsys.readouterr().out)["same_answers"] == 3
-    monkeypatch.setattr(exporting.Opened, "answer", lambda *_: [7])
+    monkeypatch.setattr(huggingface_folder.Opened, "answer", lambda *_: [7])
     assert status([*words, "--out", str(tmp_path / "b")]) == 1
     assert status(["export", "x", "--to", "gguf", "--out", str(tmp_path / "c")]) == 2
 

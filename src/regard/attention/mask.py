@@ -92,7 +92,7 @@ class Padding(Mask):
 
     def fit(self, batch: int, heads: int, keys: int, queries: int | None = None) -> None:  # noqa: ARG002
         """One length a row."""
-        if len(self.lengths) != batch:
+        if self.lengths.shape[0] != batch:  # `len` would fix the size of a batch that is exported
             raise UsageError(
                 f"padding has {len(self.lengths)} lengths for a batch of {batch}",
                 where="mask",

@@ -1,4 +1,4 @@
-"""`regard export`: a run as a folder of Hugging Face's, or for CTranslate2, and proof that it is the same."""
+"""`regard export`: a run for Hugging Face's library, CTranslate2 or ONNX, and proof that it is the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regard.cli.command import command
 from regard.cli.options import SAVED, JsonObject
 from regard.errors import UsageError, nearest
 
-TARGETS = ("huggingface", "ctranslate2")
+TARGETS = ("huggingface", "ctranslate2", "onnx")
 
 
 @command
@@ -25,7 +25,7 @@ def export(
         Option(
             metavar="FORMAT",
             help="`huggingface`: a folder that transformers opens. `ctranslate2`: a model for its fast "
-            "search on processors.",
+            "search on processors. `onnx`: graphs of encoder and step with attention weights.",
         ),
     ],
     out: Annotated[
@@ -50,6 +50,7 @@ def export(
 
     - `regard export runs/mine --to huggingface --out taken`
     - `regard export translator --to ctranslate2 --out taken-ct2`
+    - `regard export runs/mine --to onnx --out graphs`
     """
     output.speak_json(as_json)
     if to not in TARGETS:

@@ -100,14 +100,17 @@ def pack(
 
 def import_(
     folder: Annotated[
-        Path, Argument(metavar="FOLDER", help="A Marian (OPUS-MT) folder of Hugging Face.")
+        Path,
+        Argument(
+            metavar="FOLDER", help="A Marian (OPUS-MT), BERT or GPT-2 folder of Hugging Face."
+        ),
     ],
     out: Annotated[Path, Argument(metavar="RUN", help="The run folder to make.")],
     check: Annotated[
         Path | None,
         Option(
             metavar="FILE",
-            help="A text file whose first lines both models translate, so that all numbers can be compared. "
+            help="A text file whose first lines both models answer, so that all numbers can be compared. "
             "It needs `regard[hf]`.",
         ),
     ] = None,
@@ -116,9 +119,9 @@ def import_(
     ] = 100,
     as_json: JsonObject = False,
 ) -> None:
-    """Bring in a Hugging Face translator as a run, so that `regard translate RUN` answers with it.
+    """Bring in a model of Hugging Face as a run: a translator, a language model, or one of masked words.
 
-    What a run cannot hold is refused, and the reason is named.
+    `regard predict RUN` answers with it. What a run cannot hold is refused, and the reason is named.
     """
     output.speak_json(as_json)
     from regard.interop import importing
@@ -129,7 +132,7 @@ def import_(
     if output.wants_json:
         output.answer({"folder": str(out), "parity": None if parity is None else vars(parity)})
         return
-    output.say(f"{out}: regard translate {out} 'text'")
+    output.say(f"{out}: regard predict {out} 'text'")
     output.say(
         f"compared with {folder.name}: {parity.words()}" if parity else "Not compared: --check FILE"
     )

@@ -11,30 +11,31 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Protocol, final, runtime_checkable
+from typing import Literal, Protocol, final, runtime_checkable
 
 import torch
 from torch import Tensor
 
 from regard import __version__
+from regard.attention import watch
 from regard.data.toys import TOYS
 from regard.errors import UsageError
-from regard.interop.bring import library_for, quiet
-from regard.interop.outline import UNSAID, Outgoing
-from regard.interop.to_huggingface import Written, written
-from regard.interop.tokenizer_out import around, codec_of_task, marian_files, tokenizer_files
+from regard.interop.bring import library_for
+from regard.interop.huggingface_folder import REPORT, in_a_folder
+from regard.interop.outline import Outgoing
+from regard.models import SOURCE
 from regard.models.decoder import Decoder
-from regard.run import files, weights
+from regard.run import files
 from regard.run.folder import Run
 from regard.tasks.names import example_of
-from regard.text import BEGIN, PAD
+from regard.text import BEGIN
 from regard.text.keep import languages, tag
 
-Target = Literal["huggingface", "ctranslate2"]
+Target = Literal["huggingface", "ctranslate2", "onnx"]
+NEEDS = {"ctranslate2": ("ctranslate2",), "onnx": ("onnx", "onnxscript", "onnxruntime")}
 LONGEST = 32  # symbols of each answer that is compared
 NEAR = 1e-3  # log-probabilities that differ by more are not the same model's
 LIKELY = -20.0  # what is less likely than e^-20 is not compared
-REPORT = "parity.json"
 
 
 @runtime_checkable
@@ -51,6 +52,14 @@ class Held(Protocol):
         """Log-probabilities of all choices (steps, choices), or of what was said (steps), when forced."""
 
 
+@runtime_checkable
+class Shows(Protocol):
+    """One that also gives the weights of every attention."""
+
+    def weights(self, source: list[int], said: list[int]) -> dict[str, Tensor]:
+        """By name, (batch, heads, query, key), when forced."""
+
+
 @final
 @dataclass(frozen=True)
 class Parity:
@@ -62,12 +71,14 @@ class Parity:
     same_ids: int | None
     same_answers: int
     difference: float  # the largest between log-probabilities of the same steps
+    weights: float | None = None  # the largest between attention weights, where a format gives them
 
     @property
     def holds(self) -> bool:
         """Whether it is the same model."""
         cut = self.texts if self.same_ids is None else self.same_ids
-        return cut == self.same_answers == self.texts and self.difference < NEAR
+        near = self.difference < NEAR and (self.weights is None or self.weights < NEAR)
+        return cut == self.same_answers == self.texts and near
 
     def words(self) -> str:
         """The report in a line."""
@@ -76,7 +87,7 @@ class Parity:
         return (
             f"{verdict}: {cut}{self.same_answers} of {self.texts} answers alike to the symbol, largest "
             f"difference of a log-probability {self.difference:.1e}"
-        )
+        ) + ("" if self.weights is None else f", of an attention weight {self.weights:.1e}")
 
 
 def export(run: Run, target: Target, out: Path, texts: Sequence[str] | None = None) -> Parity:
@@ -88,11 +99,15 @@ def export(run: Run, target: Target, out: Path, texts: Sequence[str] | None = No
     chosen = list(texts) if texts is not None else questions(run)
     match target:
         case "huggingface":
-            made: tuple[str, Callable[[], Held]] = _huggingface(leaving, out)
+            made: tuple[str, Callable[[], Held]] = in_a_folder(leaving, out)
         case "ctranslate2":
             from regard.interop import to_ctranslate2
 
             made = to_ctranslate2.write(leaving, out)
+        case "onnx":
+            from regard.interop import to_onnx
+
+            made = to_onnx.write(leaving, out)
     architecture, opened = made
     parity = compare(leaving, opened(), chosen, target, architecture)
     report = {**asdict(parity), "holds": parity.holds, "regard": __version__}
@@ -105,14 +120,15 @@ def need(target: Target) -> None:
     if target == "huggingface":
         library_for("--to huggingface")
         return
-    try:
-        import_module(target)
-    except ImportError:
-        raise UsageError(
-            f"--to {target} needs the library {target}, which is not installed",
-            where=f"--to {target}",
-            remedy="pip install 'regard[export]'",
-        ) from None
+    for library in NEEDS[target]:
+        try:
+            import_module(library)
+        except ImportError:
+            raise UsageError(
+                f"--to {target} needs the library {library}, which is not installed",
+                where=f"--to {target}",
+                remedy="pip install 'regard[export]'",
+            ) from None
 
 
 def questions(run: Run, most: int = 100) -> list[str]:
@@ -140,6 +156,7 @@ def compare(
     task = leaving.run.task
     ours = Ours(leaving)
     cut, same, worst, known = 0, 0, 0.0, True
+    shown = 0.0 if isinstance(held, Shows) else None
     for text in texts:
         source = [int(number) for number in task.encode(text)] or task.prompt(text)
         given = held.cut(text)
@@ -150,10 +167,18 @@ def compare(
         expected, found = ours.chances(source, said), held.chances(source, said)
         if found.dim() == 1:
             expected = expected[torch.arange(len(said)), torch.tensor(said)]
-        seen = expected > LIKELY
-        if bool(seen.any()):
-            worst = max(worst, float((expected - found)[seen].abs().max()))
-    return Parity(target, architecture, len(texts), cut if known else None, same, worst)
+        worst = further(worst, expected, found, expected > LIKELY)
+        if shown is not None and isinstance(held, Shows):
+            theirs = held.weights(source, said)
+            for name, own in ours.weights(source, said).items():
+                shown = further(shown, own, theirs[name], own >= 0)
+    return Parity(target, architecture, len(texts), cut if known else None, same, worst, shown)
+
+
+def further(worst: float, expected: Tensor, found: Tensor, seen: Tensor) -> float:
+    """The largest difference so far; what is no number is as far as can be."""
+    apart = (expected - found)[seen].abs().nan_to_num(nan=torch.inf)
+    return max(worst, float(apart.max())) if apart.numel() else worst
 
 
 @final
@@ -196,106 +221,14 @@ class Ours:
         rows = torch.tensor([source if not self.continues else []]).long()
         return self.model(rows, None, inputs)[0, len(before) :].log_softmax(-1)
 
-
-def _huggingface(leaving: Outgoing, out: Path) -> tuple[str, Callable[[], Held]]:
-    """The folder, and how transformers opens it again."""
-    task = leaving.run.task
-    made, codec = written(leaving), codec_of_task(task, "--to huggingface")
-    documents: dict[str, bytes] = {}
-    if codec.settings.kind == "sentencepiece":
-        documents = marian_files(codec, task.target)  # type: ignore[attr-defined]
-        made.config["decoder_start_token_id"] = made.generation["decoder_start_token_id"] = PAD
-    else:
-        own = tokenizer_files(codec, around(task, codec))
-        documents = {name: text.encode() for name, text in own.items()}
-    head = {"model_type": made.kind, "architectures": [made.architecture]}
-    documents["config.json"] = (
-        json.dumps(head | made.config, indent=1, ensure_ascii=False) + "\n"
-    ).encode()
-    if made.generation:
-        documents["generation_config.json"] = (
-            json.dumps(made.generation, indent=1) + "\n"
-        ).encode()
-    documents["README.md"] = _card(leaving.run, made, out).encode()
-    layout = weights.lay_out(made.tensors, {"format": "pt"})
-    with files.new_folder(out, out.name, layout.size) as temporary:
-        for name, content in documents.items():
-            files.write_new(temporary / name, content)
-        files.write_new(temporary / "model.safetensors", layout.pieces(), layout.size)
-    return made.architecture, lambda: Opened(out, made)
-
-
-@final
-class Opened:
-    """The folder as `transformers` has it."""
-
-    def __init__(self, folder: Path, made: Written) -> None:
-        library = library_for(str(folder))
-        with quiet(library):
-            kind = getattr(library, made.architecture)
-            self.model = kind.from_pretrained(folder, local_files_only=True).eval()
-        self.tokenizer: Any = None
-        try:
-            self.tokenizer = library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        except ImportError:  # a sentencepiece tokenizer, and its library is not there
-            if made.kind != "marian":
-                raise
-        self.reads = bool(made.config.get("is_encoder_decoder"))
-        self.writes = bool(made.generation)
-        self.start = int(made.config.get("decoder_start_token_id", BEGIN))
-        self.unsaid = made.generation.get("suppress_tokens", [])
-
-    def cut(self, text: str) -> list[int] | None:
-        """By its own tokenizer."""
-        if self.tokenizer is None:
-            return None
-        return list(self.tokenizer(text)["input_ids"])
-
-    def answer(self, source: list[int], most: int) -> list[int]:
-        """By `generate`, one hypothesis."""
-        if not self.writes:
-            return self.chances(source, []).argmax(-1).tolist()
-        given = torch.tensor([source if self.reads else [BEGIN, *source]])
-        found = self.model.generate(
-            given,
-            attention_mask=torch.ones_like(given),
-            num_beams=1,
-            do_sample=False,
-            max_length=most + (1 if self.reads else given.shape[1]),
-        )[0].tolist()
-        return found[1:] if self.reads else found[given.shape[1] :]
-
-    def chances(self, source: list[int], said: list[int]) -> Tensor:
-        """Forced once."""
-        if not self.writes:
-            logits = self.model(input_ids=torch.tensor([source])).logits
-            return logits[0].reshape(-1, logits.shape[-1]).log_softmax(-1)
-        if self.reads:
-            forced = torch.tensor([[self.start, *said[:-1]]])
-            logits = self.model(torch.tensor([source]), decoder_input_ids=forced).logits[0]
-        else:
-            forced = torch.tensor([[BEGIN, *source, *said[:-1]]])
-            logits = self.model(forced).logits[0, len(source) :]
-        logits[:, self.unsaid] += UNSAID
-        return logits.log_softmax(-1)
-
-
-def _card(run: Run, made: Written, out: Path) -> str:
-    opener = "AutoModelForSeq2SeqLM" if made.config.get("is_encoder_decoder") else made.architecture
-    return f"""# {out.name}
-
-A model trained with regard (task: {run.task.name}), as `{made.architecture}` of transformers. Nothing but
-names and the order of numbers was changed; `{REPORT}` says how far both agree.
-
-```python
-from transformers import AutoTokenizer, {opener}
-
-tokenizer = AutoTokenizer.from_pretrained("{out.name}")
-model = {opener}.from_pretrained("{out.name}")
-```
-
-What regard does around a model is not in it: cutting running text into sentences, guessing its language.
-A translator of several languages is told its target in front of the text: `>>de<< Good morning.`
-Beams are ranked there by the mean of log-probabilities, which is `decode.penalty = "average"` here.
-
-"""
+    def weights(self, source: list[int], said: list[int]) -> dict[str, Tensor]:
+        """Of every attention, by what it is: `cross.0.weights`, `encoder.self.0.weights`."""
+        with watch(self.model) as seen:
+            self.chances(source, said)
+        found = {}
+        for path, calls in seen.items():
+            site = calls[0].attention.site
+            assert site is not None
+            side = "encoder." if self.writes and site.queries == SOURCE else ""
+            found[f"{side}{site.role}.{site.layer}.weights"] = seen.weights(path)
+        return found

@@ -6,27 +6,37 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from regard import __version__
 from regard.config import to_toml
 from regard.errors import ModelFileError, UsageError, nearest
-from regard.interop.bring import library_for
+from regard.interop.bert import Bert
+from regard.interop.bring import library_for, quiet
+from regard.interop.exporting import LIKELY, Ours, further
+from regard.interop.gpt2 import Gpt2
+from regard.interop.incoming import Incoming
 from regard.interop.marian import Marian
+from regard.interop.outline import Outgoing
 from regard.models import build, count_parameters
 from regard.run import files, weights
 from regard.run.find import read_bounded
 from regard.run.folder import Run
 from regard.run.load import write_task
+from regard.tasks import Task
 
-KINDS: dict[str, Callable[[Path, Mapping[str, Any]], Marian]] = {"marian": Marian.open}
+KINDS: dict[str, Callable[[Path, Mapping[str, Any]], Incoming]] = {
+    "marian": Marian.open,
+    "bert": Bert.open,
+    "gpt2": Gpt2.open,
+}
 LONGEST = 24  # symbols of each answer that is compared
 
 
@@ -34,6 +44,23 @@ def bring_in(folder: Path, out: Path) -> Run:
     """Write a run folder with the model of this one: settings, tokenizer, weights and a card."""
     if out.exists():
         raise UsageError(f"{out.name} is there already", str(out), "choose a new folder")
+    found = understood(folder)
+    task, settings = found.task(), found.settings()
+    model = build(settings.model, task.sizes)
+    found.fill(model, _weights(folder, found.opener))
+    notes = {"format": "pt", "regard": __version__}
+    layout = weights.lay_out(model.state_dict(), notes)
+    with files.new_folder(out, out.name, layout.size) as temporary:
+        files.write_new(temporary / "config.toml", to_toml(settings).encode())
+        write_task(temporary / "tokenizer.json", task, settings.task)
+        card = _card(out.name, folder, task, count_parameters(model))
+        files.write_new(temporary / "README.md", card.encode())
+        files.write_new(temporary / "model.safetensors", layout.pieces(), layout.size)
+    return Run.open(out)
+
+
+def understood(folder: Path) -> Incoming:
+    """The folder by the kind of its model; one that no run can be is refused."""
     config = _config(folder)
     kind = str(config.get("model_type"))
     if kind not in KINDS:
@@ -42,19 +69,7 @@ def bring_in(folder: Path, out: Path) -> Run:
             where=str(folder),
             remedy=f"look into it as it is: regard look {folder} 'text'",
         )
-    found = KINDS[kind](folder, config)
-    task, settings = found.task(), found.settings()
-    model = build(settings.model, task.sizes)
-    found.fill(model, _weights(folder))
-    notes = {"format": "pt", "regard": __version__}
-    layout = weights.lay_out(model.state_dict(), notes)
-    with files.new_folder(out, out.name, layout.size) as temporary:
-        files.write_new(temporary / "config.toml", to_toml(settings).encode())
-        write_task(temporary / "tokenizer.json", task, settings.task)
-        card = _card(out.name, folder, kind, count_parameters(model))
-        files.write_new(temporary / "README.md", card.encode())
-        files.write_new(temporary / "model.safetensors", layout.pieces(), layout.size)
-    return Run.open(out)
+    return KINDS[kind](folder, config)
 
 
 def first_lines(path: Path, most: int) -> list[str]:
@@ -87,47 +102,36 @@ class Parity:
 
 @torch.no_grad()
 def compare(run: Run, folder: Path, texts: Sequence[str]) -> Parity:
-    """Both models write greedily, the same symbols are forced through both, and numbers are compared."""
+    """Both models answer greedily, the same symbols are forced through both, and numbers are compared."""
     library = library_for(str(folder))
-    found = Marian.open(folder, _config(folder))
-    theirs = library.AutoModelForSeq2SeqLM.from_pretrained(folder, local_files_only=True).eval()
-    ours = run.load_model()
+    found, ours, task = understood(folder), Ours(Outgoing.of(run)), run.task
+    with quiet(library):
+        kind = getattr(library, found.opener)
+        theirs = kind.from_pretrained(folder, local_files_only=True).eval()
     tokenizer = _tokenizer(library, folder)
-    task = run.task
     same_ids, same_answers, worst = 0, 0, 0.0
-    rows = torch.tensor(found.rows)
-    unsaid = torch.tensor([n not in found.said for n in range(len(rows))])
+    rows, columns = torch.tensor(found.rows), torch.tensor(found.columns)
+    unsaid = torch.tensor([n not in found.said for n in range(len(columns))])
     for text in texts:
-        source = np.asarray(task.encode(text))
-        given = rows[torch.from_numpy(source.astype(np.int64))]
+        source = found.source(task, text)
+        given = rows[torch.tensor(source, dtype=torch.long)]
         if tokenizer is not None:
             same_ids += tokenizer(text)["input_ids"] == given.tolist()
-        written = _greedy(ours, torch.from_numpy(source)[None].long())
-        states = theirs.model.encoder(input_ids=given[None]).last_hidden_state
-        forced = rows[torch.tensor([[1, *written[:-1]]])]
-        logits = theirs(encoder_outputs=(states,), decoder_input_ids=forced).logits[0]
-        expected = logits[:, rows].masked_fill(unsaid, -torch.inf).log_softmax(-1)
-        inputs = torch.tensor([[1, *written[:-1]]])
-        own = ours(torch.from_numpy(source)[None].long(), None, inputs)[0].log_softmax(-1)
+        written = ours.answer(source, LONGEST)
+        logits = found.forced(theirs, given, columns[torch.tensor(written)])
+        expected = logits[:, columns].masked_fill(unsaid, -torch.inf).log_softmax(-1)
         same_answers += expected.argmax(-1).tolist() == written
-        likely = expected > -20
-        worst = max(worst, float((own - expected)[likely].abs().max()))
+        worst = further(worst, expected, ours.chances(source, written), expected > LIKELY)
     cut = None if tokenizer is None else same_ids
     return Parity(len(texts), cut, same_answers, worst)
-
-
-def _greedy(model: Any, source: Tensor) -> list[int]:
-    from regard.decode import DecodeSettings, greedy
-
-    settings = DecodeSettings(beam=1, max_length=LONGEST)
-    found = greedy(model.decoder, model.encode(source), settings)[0][0]
-    return [*found.tokens, *([2] if found.finish == "end" else [])]
 
 
 def _tokenizer(library: Any, folder: Path) -> Any:
     """The folder's own tokenizer, if what it needs is installed."""
     try:
-        return library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it recommends a library that nothing here needs
+            return library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (ImportError, OSError, ValueError):
         return None
 
@@ -149,7 +153,7 @@ def _config(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _weights(folder: Path) -> Mapping[str, Tensor]:
+def _weights(folder: Path, opener: str) -> Mapping[str, Tensor]:
     """All tensors by name. A pickle is not read here: transformers opens it, and takes tensors alone."""
     safe, pickled = folder / "model.safetensors", folder / "pytorch_model.bin"
     if safe.is_file():
@@ -160,27 +164,27 @@ def _weights(folder: Path) -> Mapping[str, Tensor]:
         )
     library = library_for(str(pickled))
     try:
-        model = library.AutoModelForSeq2SeqLM.from_pretrained(folder, local_files_only=True)
+        model = getattr(library, opener).from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError, RuntimeError) as fault:
         what = f"these weights cannot be read: {' '.join(str(fault).split())[:200]}"
         raise ModelFileError(what, str(pickled), "get them again") from None
     return dict(model.state_dict())
 
 
-def _card(name: str, folder: Path, kind: str, parameters: int) -> str:
+def _card(name: str, folder: Path, task: Task, parameters: int) -> str:
     return f"""# {name}
 
-A translate model, brought in from the {kind} folder `{folder.name}` by `regard models import`. Its weights
+A {task.name} model, brought in from the folder `{folder.name}` by `regard models import`. Its weights
 are those of its makers, under their licence; nothing was trained here.
 
 | | |
 |---|---|
-| task | translate |
+| task | {task.name} |
 | brought in from | {folder.name} |
 | parameters | {parameters:,} |
 
 ```
-regard translate {name} < input.txt
+regard predict {name} < input.txt
 regard look {name} "..."
 ```
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from regard.interop.to_huggingface import (
     ids,
     named,
 )
-from regard.settings.architecture import ClassifySettings, StackSettings
+from regard.settings.architecture import ClassifySettings, StackSettings, TagSettings
 from regard.text.vocabulary import UNKNOWN
 
 _REMEDY_LABELS = (
@@ -44,8 +45,20 @@ def labeller(out: Outgoing) -> Written:
     if isinstance(reader, ClassifySettings):
         held = "a first token that goes through tanh"
         faults.append(Clause("model.reader.pooling", reader.pooling, held))
+    if isinstance(reader, TagSettings) and reader.transform is not None:
+        faults += _transform_clauses(reader, kind, encoder)
     refuse(faults, named(kind), str(out.run.folder), _REMEDY_LABELS)
     return filled(out, kind, encoder)
+
+
+def _transform_clauses(reader: TagSettings, kind: str, encoder: StackSettings) -> Iterator[Clause]:
+    """BERT alone has such a layer before its output, made like its blocks."""
+    if kind != "bert":
+        yield Clause("model.reader.transform", reader.transform, "none, unless norm is post")
+    if reader.transform != encoder.activation:
+        yield Clause("model.reader.transform", reader.transform, f"{encoder.activation}")
+    if reader.norm_eps != encoder.norm_eps:
+        yield Clause("model.reader.norm_eps", reader.norm_eps, f"{encoder.norm_eps}")
 
 
 def filled(out: Outgoing, kind: str, encoder: StackSettings) -> Written:
@@ -94,6 +107,17 @@ def filled(out: Outgoing, kind: str, encoder: StackSettings) -> Written:
         }
     else:
         config["type_vocab_size"] = 2
+    reader = out.settings.reader
+    if isinstance(reader, TagSettings) and reader.transform is not None:
+        for ours, theirs in (("inner", "dense"), ("norm", "LayerNorm")):
+            for end in ("weight", "bias"):
+                own = state[f"reader.transform.{ours}.{end}"]
+                tensors[f"cls.predictions.transform.{theirs}.{end}"] = own
+        tensors["cls.predictions.decoder.weight"] = state["reader.output.weight"]
+        tensors["cls.predictions.decoder.bias"] = state["reader.output.bias"].clone()
+        tensors["cls.predictions.bias"] = state["reader.output.bias"]
+        config["tie_word_embeddings"] = False
+        return Written(kind, f"{CLASSES[kind]}ForMaskedLM", config, tensors)
     tensors |= {f"classifier.{end}": state[f"reader.output.{end}"] for end in ("weight", "bias")}
     names = {n: out.run.task.symbol(n) for n in range(out.run.task.sizes.labels)}
     config["id2label"] = {str(number): name for number, name in names.items()}

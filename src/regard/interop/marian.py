@@ -7,35 +7,26 @@ said, nor a piece that the vocabulary lacks, which has the row of the unknown on
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import torch
 from torch import Tensor
 
 from regard.errors import ModelFileError
+from regard.interop.incoming import ACTIVATIONS, UNSAID, json_of, refuse_where, refused
 from regard.interop.spm import NORMAL, SentencePiece
 from regard.models import Model, ModelSettings, TransformerReaderSettings, TransformerSettings
-from regard.run.find import read_bounded
 from regard.run.settings import RunSettings
-from regard.settings.architecture import Activation
 from regard.settings.decode import DecodeSettings
-from regard.tasks import Translate
+from regard.tasks import Task, Translate
 from regard.text import BEGIN, PAD, Codec, TextSettings
 from regard.text.vocabulary import NEVER, SPECIALS, Vocabulary
 
-UNSAID = -1e4  # the bias of a symbol that may not be said
-ACTIVATIONS: dict[str, Activation] = {
-    "swish": "swish",
-    "silu": "swish",
-    "relu": "relu",
-    "gelu": "gelu",
-    "gelu_new": "gelu-tanh",
-}
+KIND = "Marian"
 _TAG = re.compile(r">>[A-Za-z][\w-]*<<")
 _HEADS = (("query", "q_proj"), ("key", "k_proj"), ("value", "v_proj"), ("output", "out_proj"))
 
@@ -51,17 +42,18 @@ class Marian:
     pieces: tuple[str, ...]  # by our ids
     rows: tuple[int, ...]  # of the folder's table, by our ids
     said: frozenset[int]  # our ids that may be said
+    opener: ClassVar[str] = "AutoModelForSeq2SeqLM"
 
     @classmethod
     def open(cls, folder: Path, config: Mapping[str, Any]) -> Marian:
         """Read the vocabulary, and refuse by clause what our modules do not hold."""
         _refuse_others(folder, config)
-        known = _json(folder / "vocab.json")
+        known = json_of(folder / "vocab.json")
         if not all(isinstance(number, int) for number in known.values()):
             raise ModelFileError("a vocabulary has numbers", str(folder / "vocab.json"), "mend it")
         pad, end, unknown = (known.get(name) for name in ("<pad>", "</s>", "<unk>"))
         if None in (pad, end, unknown) or config["decoder_start_token_id"] != pad:
-            raise _refused(folder, "it does not begin to write with <pad>")
+            raise refused(folder, KIND, "it does not begin to write with <pad>")
         tags = tuple(name for name in known if _TAG.fullmatch(name))
         apart = {*tags, "<pad>", "</s>", "<unk>"}
         others = [name for name in sorted(known, key=known.__getitem__) if name not in apart]
@@ -71,8 +63,13 @@ class Marian:
         rows += [unknown] * len(missing)
         said = frozenset(range(len(rows) - len(missing))) - {PAD, BEGIN}
         pieces = tuple(name.replace("▁", " ") for name in names)
-        generation = _json(folder / "generation_config.json", {})
+        generation = json_of(folder / "generation_config.json", {})
         return cls(folder, config, generation, pieces, tuple(rows), said)
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """An output a piece."""
+        return self.rows
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -103,7 +100,7 @@ class Marian:
         """What our modules need to be the same model, and how it answers by its own settings."""
         asked = {**self.config, **self.generation}
         return RunSettings(
-            task="translate",
+            task=Translate.name,
             text=self.text,
             model=ModelSettings(
                 encoder=TransformerSettings(**self._stack("encoder")),
@@ -140,7 +137,9 @@ class Marian:
         own = dict(model.named_parameters())
         for ours, theirs in self._names():
             if theirs not in weights or weights[theirs].shape != own[ours].shape:
-                raise _refused(self.folder, f"its weights lack '{theirs}', or it has another size")
+                raise refused(
+                    self.folder, KIND, f"its weights lack '{theirs}', or it has another size"
+                )
             own[ours].copy_(weights[theirs])
         rows = torch.tensor(self.rows)
         own["encoder.embedding.table.weight"].copy_(weights["model.shared.weight"][rows])
@@ -148,6 +147,15 @@ class Marian:
         unsaid = [number for number in range(len(rows)) if number not in self.said]
         bias[unsaid] = UNSAID
         own["reader.output.bias"].copy_(bias)
+
+    def source(self, task: Task, text: str) -> list[int]:
+        """The text that is read."""
+        return [int(number) for number in task.encode(text)]
+
+    def forced(self, theirs: Any, source: Tensor, said: Tensor) -> Tensor:
+        """All steps at once."""
+        inputs = torch.cat([torch.tensor([self.rows[BEGIN]]), said[:-1]])
+        return theirs(input_ids=source[None], decoder_input_ids=inputs[None]).logits[0]
 
     def _names(self) -> Iterator[tuple[str, str]]:
         """Our names of all weights but the table's, and theirs."""
@@ -183,7 +191,7 @@ def _refuse_others(folder: Path, config: Mapping[str, Any]) -> None:
     shape = ("d_model", "max_position_embeddings", "decoder_start_token_id", "activation_function")
     sides = [f"{side}_{name}" for side in ("encoder", "decoder") for name in _SIZES]
     lacking = [name for name in (*shape, *sides) if name not in config]
-    clauses = {
+    clauses: dict[str, bool] = {
         f"its configuration lacks {', '.join(lacking)}": bool(lacking),
         f"activation '{config.get('activation_function')}' is not known here": (
             config.get("activation_function") not in ACTIVATIONS
@@ -194,29 +202,7 @@ def _refuse_others(folder: Path, config: Mapping[str, Any]) -> None:
         "the output has a table of its own": not config.get("tie_word_embeddings", True),
         "positions are learned": not config.get("static_position_embeddings", True),
     }
-    for clause, holds in clauses.items():
-        if holds:
-            raise _refused(folder, clause)
+    refuse_where(folder, KIND, clauses)
 
 
 _SIZES = ("layers", "attention_heads", "ffn_dim")
-
-
-def _refused(folder: Path, clause: str) -> ModelFileError:
-    return ModelFileError(
-        f"this Marian model cannot be held here: {clause}",
-        where=str(folder),
-        remedy="look into it as it is: regard look FOLDER 'text'",
-    )
-
-
-def _json(path: Path, missing: dict[str, Any] | None = None) -> dict[str, Any]:
-    if missing is not None and not path.is_file():
-        return missing
-    try:
-        found = json.loads(read_bounded(path, "file of a model", 1 << 26))
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        found = None
-    if not isinstance(found, dict):
-        raise ModelFileError(f"{path.name} is not what it should be", str(path), "get it again")
-    return found

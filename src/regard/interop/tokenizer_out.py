@@ -18,7 +18,8 @@ from regard.interop.spm import spelled
 from regard.run.find import read_bounded
 from regard.tasks import Task
 from regard.text import BEGIN, END, PAD, Codec, TextSettings
-from regard.text.vocabulary import SPECIALS, UNKNOWN, Vocabulary
+from regard.text.settings import BROUGHT
+from regard.text.vocabulary import SPECIALS, UNKNOWN, Vocabulary, reserved
 
 SETTINGS = (
     "regard_text"  # the key in tokenizer_config.json that says how our vocabulary was learned
@@ -44,9 +45,17 @@ def tokenizer_files(codec: Codec, template: str) -> dict[str, str]:
         SETTINGS: settings.model_dump(mode="json"),
     }
     return {
-        "tokenizer.json": tokenizer.to_str(),
+        "tokenizer.json": _bare_masks(tokenizer.to_str()),
         "tokenizer_config.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n",
     }
+
+
+def _bare_masks(tokenizer: str) -> str:
+    """A mask brings the space before it with it, as a piece would: the task reads ` <mask>` so."""
+    document = json.loads(tokenizer)
+    for one in document["added_tokens"]:
+        one["lstrip"] = one["content"] == MASK
+    return json.dumps(document, ensure_ascii=False)
 
 
 def around(task: Task, codec: Codec) -> str:
@@ -76,7 +85,7 @@ def codec_of_task(task: Task, where: str) -> Codec:
 def _tokenizer(codec: Codec, template: str) -> Tokenizer:
     tokenizer = codec.assembled()
     settings = codec.settings
-    spaced = settings.kind not in ("byte", "char", "sentencepiece")
+    spaced = settings.kind not in ("byte", "char", *BROUGHT)
     if spaced:
         first = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="first", split=False)
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence([first, tokenizer.pre_tokenizer])
@@ -85,10 +94,16 @@ def _tokenizer(codec: Codec, template: str) -> Tokenizer:
         pair=template.replace("$A", "$A $B"),
         special_tokens=[(SPECIALS[n], n) for n in (BEGIN, END) if SPECIALS[n] in template],
     )
-    parts = [decoders.ByteFallback(), decoders.Fuse()]
-    if spaced:
-        parts.append(decoders.Strip(" ", 1, 0))
-    tokenizer.decoder = decoders.Sequence(parts)
+    match settings.kind:
+        case "wordpiece":
+            tokenizer.decoder = decoders.WordPiece(cleanup=False)
+        case "byte-bpe":
+            tokenizer.decoder = decoders.ByteLevel()
+        case _:
+            parts = [decoders.ByteFallback(), decoders.Fuse()]
+            if spaced:
+                parts.append(decoders.Strip(" ", 1, 0))
+            tokenizer.decoder = decoders.Sequence(parts)
     tokenizer.add_special_tokens([AddedToken(name, normalized=False) for name in SPECIALS])
     return tokenizer
 
@@ -114,6 +129,10 @@ def _vocabulary(settings: TextSettings, model: Mapping[str, Any]) -> Vocabulary:
         return Vocabulary(settings, pieces, (), tuple(min(0.0, float(s)) for _, s in known))
     assert isinstance(known, dict)
     pieces = tuple(sorted(known, key=known.__getitem__))
+    if settings.kind == "wordpiece":
+        first = len(reserved(settings))
+        learned = [name[2:] if name.startswith("##") else f" {name}" for name in pieces[first:]]
+        return Vocabulary(settings, (*pieces[:first], *learned))
     merges = tuple((known[a], known[b]) for a, b in map(_pair, model.get("merges") or ()))
     return Vocabulary(settings, pieces, merges)
 

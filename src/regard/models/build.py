@@ -47,6 +47,7 @@ from regard.models.readers import (
     Pool,
     Reader,
     Tagger,
+    Transform,
 )
 from regard.question import SOURCE
 from regard.settings.architecture import (
@@ -211,7 +212,10 @@ def _reader(
     width = 1 if encoder is None else encoder.width
     match reader:
         case TagSettings():
-            return Tagger(width, sizes.labels, reader.dropout)
+            inner = None
+            if reader.transform is not None:
+                inner = Transform(width, reader.transform, reader.norm_eps)
+            return Tagger(width, sizes.labels, reader.dropout, inner)
         case ClassifySettings():
             return Classifier(_pool(reader, width), width, sizes.labels, reader.dropout)
         case PointSettings():

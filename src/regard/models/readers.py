@@ -12,8 +12,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention import Attention
+from regard.layers.sublayer import LayerNorm, activate
 from regard.models.encoder import Encoded, mean_state
 from regard.seams import Seam
+from regard.settings.architecture import Activation
 
 
 class Reader(nn.Module, ABC):
@@ -27,17 +29,36 @@ class Reader(nn.Module, ABC):
 
 
 @final
-class Tagger(Reader):
-    """One label a word: a linear map of each state (L78)."""
+class Transform(nn.Module):
+    """norm(activation(W x + b)): what stands before the output where words are masked (Devlin 2019)."""
 
-    def __init__(self, width: int, labels: int, dropout: float = 0.0) -> None:
+    def __init__(self, width: int, activation: Activation, eps: float) -> None:
         super().__init__()
+        self.activation = activation
+        self.inner = nn.Linear(width, width)
+        self.norm = LayerNorm(width, eps=eps)
+
+    def forward(self, states: Float[Tensor, "*rows width"]) -> Float[Tensor, "*rows width"]:
+        """Each state on its own."""
+        return self.norm(activate(self.inner(states), self.activation))
+
+
+@final
+class Tagger(Reader):
+    """One label a word: a linear map of each state (L78), or of what `transform` makes of it."""
+
+    def __init__(
+        self, width: int, labels: int, dropout: float = 0.0, transform: Transform | None = None
+    ) -> None:
+        super().__init__()
+        self.transform = transform
         self.dropout = nn.Dropout(dropout)
         self.output = nn.Linear(width, labels)
 
     def forward(self, encoded: Encoded) -> Float[Tensor, "batch source labels"]:
         """The logits of each word's label."""
-        return self.output(self.dropout(encoded.states))
+        states = encoded.states if self.transform is None else self.transform(encoded.states)
+        return self.output(self.dropout(states))
 
 
 class Pool(nn.Module, ABC):
@@ -82,7 +103,7 @@ class AttentionPool(Pool):
         """The context of that query."""
         states = encoded.states.unsqueeze(1)  # one head
         memory = self.attention.remember(states, states, encoded.padding)
-        query = self.query.expand(len(states), 1, 1, -1)
+        query = self.query.expand(states.shape[0], 1, 1, -1)
         return self.attention(query, memory).flatten(1)
 
 

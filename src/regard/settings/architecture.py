@@ -243,6 +243,10 @@ class TagSettings(Settings):
 
     kind: Literal["tag"] = "tag"
     """A label for each word."""
+    transform: Literal["relu", "gelu", "gelu-tanh", "swish"] | None = None
+    """A layer with this activation and a norm before the output (Devlin 2019); the default is none."""
+    norm_eps: NonNegativeFloat = 1e-5
+    """Added to the variance in that norm."""
     dropout: Dropout = 0.1
     """Share of neurons left out while learning."""
 

@@ -75,6 +75,16 @@ class Fill(Task):
         return Sizes(source=self.source.size, labels=self.source.size)
 
     @property
+    def is_framed(self) -> bool:
+        """Whether a text stands between the begin and the end symbol, as BERT learned to read it."""
+        return self.source.settings.kind == "wordpiece"
+
+    def _read(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of texts, with what stands around them."""
+        found = self.source.encode_batch(texts)
+        return [[BEGIN, *ids, END] if self.is_framed and ids else ids for ids in found]
+
+    @property
     def mask(self) -> int:
         """The id of what stands for a hidden piece."""
         (number,) = self.source.encode(MASK)
@@ -83,7 +93,7 @@ class Fill(Task):
     def rows(self, examples: Sequence[Example]) -> list[Row]:
         """Every piece is its own target; which of them count, a batch decides."""
         texts = [line.text for line in only(iter(examples), Line)]
-        pieces = [np.array(ids, np.int32) for ids in self.source.encode_batch(texts)]
+        pieces = [np.array(ids, np.int32) for ids in self._read(texts)]
         return [{"source": row, "target": row} for row in pieces]
 
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:  # noqa: ARG002
@@ -129,6 +139,7 @@ class Fill(Task):
         A line that hides something already is a question: it is read as it is.
         """
         order, fate, other = lots
+        real = real & (pieces != BEGIN) & (pieces != END)
         chosen = asked(order, real) & (pieces != self.mask).all(1, keepdim=True)
         others = (other * self.source.size).long().clamp(max=self.source.size - 1)
         read = pieces.where(~(chosen & (fate < HIDDEN + WRONG)), others)
@@ -184,7 +195,7 @@ class Fill(Task):
     def encode(self, text: str) -> np.ndarray:
         """Its pieces, at least one of which is hidden, where there are any."""
         # A piece brings the space before it, and so does what stands for one.
-        ids = np.array(self.source.encode(_SPACED.sub(MASK, text)), np.int32)
+        ids = np.array(self._read([_SPACED.sub(MASK, text)])[0], np.int32)
         if len(ids) and self.mask not in ids:
             raise UsageError(
                 f"this text hides no word: {text[:60]!r}",

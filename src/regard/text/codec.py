@@ -9,15 +9,22 @@ from itertools import accumulate, groupby
 from typing import SupportsInt, final
 
 from tokenizers import AddedToken, Regex, Tokenizer
-from tokenizers.models import BPE, Model, Unigram, WordLevel
-from tokenizers.normalizers import Lowercase, Normalizer, Precompiled, Replace, Strip
+from tokenizers.models import BPE, Model, Unigram, WordLevel, WordPiece
+from tokenizers.normalizers import (
+    BertNormalizer,
+    Lowercase,
+    Normalizer,
+    Precompiled,
+    Replace,
+    Strip,
+)
 from tokenizers.normalizers import Sequence as Sequential
-from tokenizers.pre_tokenizers import Metaspace
+from tokenizers.pre_tokenizers import BertPreTokenizer, ByteLevel, Metaspace
 
 from regard.errors import UsageError
 from regard.text import document
 from regard.text.learn import learn, refuse_surrogates
-from regard.text.settings import TextSettings
+from regard.text.settings import BROUGHT, TextSettings
 from regard.text.vocabulary import BYTES, NEVER, SPECIALS, UNKNOWN, Vocabulary, reserved
 from regard.text.words import piece_label, splitter, starts_word, word_label, word_starts
 
@@ -42,9 +49,9 @@ class Codec:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._spaced = vocabulary.settings.kind not in ("byte", "char")
-        # Sentencepiece puts its own space in front.
-        self._adds_space = self._spaced and vocabulary.settings.kind != "sentencepiece"
+        self._spaced = vocabulary.settings.kind not in ("byte", "char", "byte-bpe")
+        # Vocabularies that come with a model have their own rule for what stands in front.
+        self._adds_space = self._spaced and vocabulary.settings.kind not in BROUGHT
         self._tokenizer = _tokenizer(vocabulary)
         self._raw = _raw(vocabulary)
 
@@ -100,6 +107,10 @@ class Codec:
         if self.settings.kind == "sentencepiece":
             scored = zip(self._vocabulary.pieces, self._vocabulary.scores, strict=True)
             learned = [piece for piece, score in scored if score > NEVER]
+        elif self.settings.kind == "wordpiece":
+            learned = [piece.removeprefix(" ") for piece in learned]
+        elif self.settings.kind == "byte-bpe":
+            learned = []
         own = frozenset(piece for piece in learned if len(piece) == 1)
         return own | {" "} | {letter.upper() for letter in own if self.settings.lowercase}
 
@@ -238,13 +249,19 @@ class Codec:
 def _tokenizer(vocabulary: Vocabulary) -> Tokenizer:
     """The library's parts, put together here and nowhere else; a file only brings words and numbers."""
     tokenizer = Tokenizer(_model(vocabulary))
-    if vocabulary.settings.kind == "sentencepiece":
-        tokenizer.normalizer = _charmap(vocabulary)
-        tokenizer.pre_tokenizer = Metaspace("▁", "always", split=True)
-    else:
-        if vocabulary.settings.lowercase:
-            tokenizer.normalizer = Lowercase()
-        tokenizer.pre_tokenizer = splitter()
+    match vocabulary.settings.kind:
+        case "sentencepiece":
+            tokenizer.normalizer = _charmap(vocabulary)
+            tokenizer.pre_tokenizer = Metaspace("▁", "always", split=True)
+        case "wordpiece":  # accents go where capitals go (Devlin 2019)
+            tokenizer.normalizer = BertNormalizer(lowercase=vocabulary.settings.lowercase)
+            tokenizer.pre_tokenizer = BertPreTokenizer()
+        case "byte-bpe":
+            tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
+        case _:
+            if vocabulary.settings.lowercase:
+                tokenizer.normalizer = Lowercase()
+            tokenizer.pre_tokenizer = splitter()
     # As they are typed, before anything is lower-cased or cut; their ids are the vocabulary's.
     tokenizer.add_tokens(
         [AddedToken(symbol, normalized=False) for symbol in vocabulary.settings.symbols]
@@ -265,6 +282,15 @@ def _model(vocabulary: Vocabulary) -> Model:
         case "sentencepiece":
             names = list(map(_as_cut, pieces, vocabulary.scores, range(len(pieces))))
             return Unigram(list(zip(names, _weighed(vocabulary.scores), strict=True)), UNKNOWN)
+        case "wordpiece":
+            first = len(reserved(vocabulary.settings))
+            named = [*pieces[:first], *map(continued, pieces[first:])]
+            return WordPiece(
+                {name: number for number, name in enumerate(named)}, unk_token=SPECIALS[UNKNOWN]
+            )
+        case "byte-bpe":
+            merges = [(pieces[left], pieces[right]) for left, right in vocabulary.merges]
+            return BPE(ids, merges)
         case "char":
             return BPE(ids, [], unk_token=SPECIALS[UNKNOWN])
         case "word":
@@ -289,12 +315,35 @@ def _weighed(scores: Sequence[float]) -> list[float]:
     return [0.0 if score <= NEVER else score for score in scores]
 
 
+def continued(piece: str) -> str:
+    """A piece as WordPiece names it: what goes on with a word has `##` in front."""
+    return piece[1:] if piece.startswith(" ") else f"##{piece}"
+
+
+def _letters_of_bytes() -> dict[str, int]:
+    """A letter for each byte: itself where it is a plain sign, else one that nobody types (Radford 2019)."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {chr(byte): byte for byte in plain} | {chr(256 + n): b for n, b in enumerate(others)}
+
+
+_BYTE_OF = _letters_of_bytes()
+
+
+def spelled_bytes(piece: str) -> bytes:
+    """The bytes that a piece of `byte-bpe` stands for."""
+    return bytes(_BYTE_OF[letter] for letter in piece)
+
+
 def _raw(vocabulary: Vocabulary) -> list[bytes]:
     """What each id adds to a decoded text."""
     unknown = " \ufffd" if vocabulary.settings.kind == "word" else "\ufffd"
     first = reserved(vocabulary.settings)
     raw = [b"", b"", b"", unknown.encode()]
     raw += [bytes([byte]) for byte in range(256)] if BYTES[0] in first else []
+    if vocabulary.settings.kind == "byte-bpe":
+        raw += [name.encode() for name in vocabulary.settings.symbols]
+        return raw + [spelled_bytes(piece) for piece in vocabulary.pieces[len(raw) :]]
     return raw + [piece.encode() for piece in vocabulary.pieces[len(raw) :]]
 
 

@@ -15,7 +15,7 @@ from tokenizers.normalizers import Lowercase
 from tokenizers.trainers import BpeTrainer
 
 from regard.errors import DataError, UsageError
-from regard.text.settings import TextSettings
+from regard.text.settings import BROUGHT, TextSettings
 from regard.text.vocabulary import LONGEST_PIECE, MOST_BEGINNINGS, Vocabulary, beginnings, reserved
 from regard.text.words import is_control, splitter
 
@@ -27,9 +27,9 @@ def learn(
     lines: Iterable[str], settings: TextSettings, progress: Callable[[int], None] | None = None
 ) -> Vocabulary:
     """The vocabulary these lines ask for; bytes need no lines, and read none."""
-    if settings.kind == "sentencepiece":
+    if settings.kind in BROUGHT:
         raise UsageError(
-            "a sentencepiece vocabulary comes with a model that is imported",
+            f"a {settings.kind} vocabulary comes with a model that is imported",
             where="text.kind",
             remedy="learn one with text.kind = unigram, or begin with the imported run: --from RUN",
         )

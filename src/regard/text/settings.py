@@ -10,7 +10,8 @@ from pydantic import Field, field_validator, model_validator
 
 from regard.config import Settings
 
-Kind = Literal["bpe", "unigram", "byte", "char", "word", "sentencepiece"]
+Kind = Literal["bpe", "unigram", "byte", "char", "word", "sentencepiece", "wordpiece", "byte-bpe"]
+BROUGHT = ("sentencepiece", "wordpiece", "byte-bpe")  # kinds that come with a model
 
 MOST_PIECES = 1 << 18  # more than any vocabulary in use has
 SHORTEST_SYMBOL, LONGEST_SYMBOL = 3, 32
@@ -24,7 +25,8 @@ class TextSettings(Settings):
 
     `bpe` merges frequent neighbours, `unigram` keeps the likeliest pieces, and both fall back to bytes,
     so that nothing is unknown to them; `byte` and `char` cut everywhere; `word` cuts at words only.
-    `sentencepiece` comes with models that are imported, and is not learned here.
+    `sentencepiece`, `wordpiece` (BERT) and `byte-bpe` (GPT-2) come with models that are imported, and are
+    not learned here.
     """
 
     kind: Kind = "bpe"

@@ -26,6 +26,7 @@ BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 FORMAT = "regard-text"
 LONGEST_PIECE = 64  # characters
+LONGEST_BYTES = 256  # of a piece that is written byte by byte
 MOST_BEGINNINGS = 400_000  # of unigram pieces: the library keeps some 340 bytes for each
 MOST_CHARMAP = 1 << 22  # bytes; those in use have a quarter of a million
 SCORED = ("unigram", "sentencepiece")
@@ -36,6 +37,9 @@ _KEYS = ("settings", "pieces", "merges", "scores")
 @dataclass(frozen=True)
 class Vocabulary:
     """All that a codec knows; `merges` is for bpe (pairs of ids, first merge first), `scores` for unigram.
+
+    Pieces of `wordpiece` begin with a space where a word begins, like all others; those of `byte-bpe` have
+    one letter a byte (Radford 2019), since a piece may end within a character.
 
     A sentencepiece vocabulary has scores too, `NEVER` for a piece that text is not cut into, and in `charmap`
     what it makes of characters before it cuts (Kudo 2018), as its own file has it.
@@ -105,7 +109,7 @@ def _pieces(body: Mapping[str, Any], settings: TextSettings, where: str) -> tupl
     most = len(first) if settings.kind == "byte" else settings.vocabulary
     if len(pieces) > most:
         document.refuse(f"there are {len(pieces):,} pieces where settings allow {most:,}", where)
-    longest = 1 if settings.kind == "char" else LONGEST_PIECE
+    longest = {"char": 1, "byte-bpe": LONGEST_BYTES}.get(settings.kind, LONGEST_PIECE)
     for number in range(len(first), len(pieces)):
         if len(pieces[number]) > longest:
             document.refuse(f"pieces[{number}] has {len(pieces[number])} characters", where)
@@ -119,7 +123,7 @@ def _merges(
     body: Mapping[str, Any], settings: TextSettings, pieces: tuple[str, ...], where: str
 ) -> tuple[tuple[int, int], ...]:
     merges = document.entries(body, "merges", where)
-    if merges and settings.kind != "bpe":
+    if merges and settings.kind not in ("bpe", "byte-bpe"):
         document.refuse(f"a {settings.kind} vocabulary has no merges", where)
     least, most = len(reserved(settings)), len(pieces)
     known = set(pieces[least:])

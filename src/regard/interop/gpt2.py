@@ -1,0 +1,214 @@
+"""A GPT-2 folder as a run of ours: a language model, pre-norm, learned positions (Radford 2019).
+
+GPT-2 has one special symbol, which stands between texts. Here it is three: a text begins with it, ends with
+it, and batches are filled up with it; only the end may be said. So a text is continued as one that follows
+`<|endoftext|>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+import torch
+from torch import Tensor
+
+from regard.interop.incoming import (
+    ACTIVATIONS,
+    UNSAID,
+    fill_blocks,
+    json_of,
+    lines_of,
+    put,
+    refuse_where,
+    refused,
+    tensor_of,
+)
+from regard.interop.tokenizer_out import codec_of
+from regard.models import Model, ModelSettings, TransformerReaderSettings
+from regard.run.settings import RunSettings
+from regard.settings.decode import DecodeSettings
+from regard.tasks import Language, Task
+from regard.text import END, Codec, TextSettings
+from regard.text.vocabulary import SPECIALS, Vocabulary
+
+KIND = "GPT-2"
+_SIZES = ("n_embd", "n_layer", "n_head", "n_positions")
+MOST = 50  # symbols of an answer by default, the given part included
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Gpt2:
+    """A folder's configuration and vocabulary, and which of its rows each of our ids has."""
+
+    folder: Path
+    config: Mapping[str, Any]
+    codec: Codec
+    rows: tuple[int, ...]  # of the folder's table, by our ids
+    said: frozenset[int]  # our ids that may be said
+    opener: ClassVar[str] = "GPT2LMHeadModel"
+
+    @classmethod
+    def open(cls, folder: Path, config: Mapping[str, Any]) -> Gpt2:
+        """Read the vocabulary, and refuse by clause what our modules do not hold."""
+        _refuse_others(folder, config)
+        own = codec_of(folder)
+        if own is not None:
+            never = json_of(folder / "generation_config.json", {}).get("suppress_tokens") or ()
+            said = frozenset(range(own.size)) - {int(number) for number in never}
+            return cls(folder, config, own, tuple(range(own.size)), said)
+        codec, rows = _pieces(folder, config)
+        return cls(folder, config, codec, rows, frozenset({END, *range(len(SPECIALS), len(rows))}))
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """An output a piece."""
+        return self.rows
+
+    def task(self) -> Language:
+        """What comes next."""
+        return Language(self.codec)
+
+    @property
+    def _tied(self) -> bool:
+        return bool(self.config.get("tie_word_embeddings", True))
+
+    def settings(self) -> RunSettings:
+        """What our modules need to be the same model."""
+        config = self.config
+        width = config["n_embd"]
+        reader = TransformerReaderSettings(
+            width=width,
+            layers=config["n_layer"],
+            heads=config["n_head"],
+            feedforward=config.get("n_inner") or 4 * width,
+            activation=ACTIVATIONS[config.get("activation_function", "gelu_new")],
+            norm="pre",
+            norm_eps=config.get("layer_norm_epsilon", 1e-5),
+            position="learned",
+            max_length=config["n_positions"],
+            scale_embedding=False,
+            dropout=config.get("resid_pdrop", 0.1),
+            attention_dropout=config.get("attn_pdrop", 0.1),
+            tied=self._tied,
+            output_bias=len(self.said) < len(self.rows),
+        )
+        asked = {**config, **json_of(self.folder / "generation_config.json", {})}
+        decode = DecodeSettings(
+            beam=asked.get("num_beams") or 1,
+            penalty="average",
+            alpha=asked.get("length_penalty") or 1.0,
+            max_length=min(asked.get("max_length") or MOST, config["n_positions"] - 1),
+        )
+        return RunSettings(
+            task=Language.name,
+            text=self.codec.settings,
+            model=ModelSettings(reader=reader),
+            decode=decode,
+        )
+
+    @torch.no_grad()
+    def fill(self, model: Model, weights: Mapping[str, Tensor]) -> None:
+        """The folder's numbers in our modules; the first checkpoints have no `transformer.` in front."""
+        if "wte.weight" in weights:
+            weights = {f"transformer.{name}": one for name, one in weights.items()}
+        own = dict(model.named_parameters())
+        layers, heads = self.config["n_layer"], self.config["n_head"]
+        fill_blocks(
+            "gpt2", own, weights, side="reader", layers=layers, heads=heads, folder=self.folder
+        )
+        rows = torch.tensor(self.rows)
+        table = self._tensor(weights, "transformer.wte.weight")
+        positions = self._tensor(weights, "transformer.wpe.weight")
+        found = {
+            "reader.embedding.table.weight": table[rows],
+            "reader.embedding.position.weight": positions,
+        }
+        if not self._tied:
+            found["reader.output.weight"] = self._tensor(weights, "lm_head.weight")[rows]
+        if "reader.output.bias" in own:
+            unsaid = [number not in self.said for number in range(len(rows))]
+            found["reader.output.bias"] = torch.tensor(unsaid) * UNSAID
+        put(own, list(found.items()), "transformer.wte.weight", KIND, self.folder)
+
+    def _tensor(self, weights: Mapping[str, Tensor], name: str) -> Tensor:
+        return tensor_of(weights, name, KIND, self.folder)
+
+    def source(self, task: Task, text: str) -> list[int]:
+        """The text that is continued."""
+        return task.prompt(text)
+
+    def forced(self, theirs: Any, source: Tensor, said: Tensor) -> Tensor:
+        """All steps at once, behind the symbol that stands between texts."""
+        begin = torch.tensor([self.rows[1]])
+        logits = theirs(torch.cat([begin, source, said[:-1]])[None]).logits[0]
+        return logits[len(source) :]
+
+
+def _refuse_others(folder: Path, config: Mapping[str, Any]) -> None:
+    lacking = [name for name in _SIZES if name not in config]
+    activation = config.get("activation_function", "gelu_new")
+    architecture = str((config.get("architectures") or ["GPT2LMHeadModel"])[0])
+    refuse_where(
+        folder,
+        KIND,
+        {
+            f"its configuration lacks {', '.join(lacking)}": bool(lacking),
+            f"{architecture} has no head that says words": architecture != "GPT2LMHeadModel",
+            f"activation '{activation}' is not known here": activation not in ACTIVATIONS,
+            "its scores are not scaled by the root of their width": (
+                not config.get("scale_attn_weights", True)
+            ),
+            "its scores are divided by the number of their layer": bool(
+                config.get("scale_attn_by_inverse_layer_idx")
+            ),
+            "it has attention to another model": bool(config.get("add_cross_attention")),
+        },
+    )
+
+
+def _pieces(folder: Path, config: Mapping[str, Any]) -> tuple[Codec, tuple[int, ...]]:
+    """GPT-2's own vocabulary in our order, its merges in theirs."""
+    known, merges = _vocabulary(folder)
+    names = {number: name for name, number in known.items()}
+    end = config.get("eos_token_id", 50256)
+    if end not in names:
+        raise refused(folder, KIND, "its vocabulary lacks the symbol that ends a text")
+    others = [name for number, name in sorted(names.items()) if number != end]
+    ids = {name: number for number, name in enumerate((*SPECIALS, *others))}
+    settings = TextSettings(kind="byte-bpe", vocabulary=len(ids))
+    try:
+        pairs = tuple((ids[left], ids[right]) for left, right in merges)
+    except KeyError as fault:
+        raise refused(folder, KIND, f"its merges name {fault}, which is no piece") from None
+    vocabulary = Vocabulary(settings, tuple(ids), pairs)
+    codec = Codec.from_json(vocabulary.to_json(), str(folder))
+    return codec, (end, end, end, end, *(known[name] for name in others))
+
+
+def _vocabulary(folder: Path) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """Pieces by their ids, and merges; from either form of a tokenizer."""
+    whole = json_of(folder / "tokenizer.json", {})
+    if not whole:
+        lines = lines_of(folder / "merges.txt")
+        pairs = [tuple(line.split()) for line in lines if line and not line.startswith("#version")]
+        return json_of(folder / "vocab.json"), [(p[0], p[1]) for p in pairs if len(p) == 2]
+    model, cut = whole.get("model") or {}, whole.get("pre_tokenizer") or {}
+    refuse_where(
+        folder,
+        KIND,
+        {
+            "its tokenizer does not merge bytes": (
+                model.get("type", "BPE") != "BPE" or cut.get("type") != "ByteLevel"
+            ),
+            "its tokenizer changes text before it cuts": bool(whole.get("normalizer")),
+            "its tokenizer puts a space in front": bool(cut.get("add_prefix_space")),
+        },
+    )
+    found = dict(model["vocab"])
+    found |= {one["content"]: one["id"] for one in whole.get("added_tokens") or ()}
+    merges = [one if isinstance(one, list) else one.split(" ") for one in model["merges"]]
+    return found, [(left, right) for left, right in merges]
