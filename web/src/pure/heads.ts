@@ -50,7 +50,7 @@ export function chosen(heads: readonly HeadStudied[], choice: Choice): HeadStudi
   if (!choice.order) return kept;
   const sign = choice.order === "most" ? -1 : 1;
   const value = (head: HeadStudied): number =>
-    head.measures[choice.measure] ?? sign * Number.NEGATIVE_INFINITY;
+    head.measures[choice.measure] ?? sign * Infinity;
   return kept.sort((a, b) => {
     const [one, other] = [value(a), value(b)];
     return one === other ? 0 : sign * (one < other ? -1 : 1);

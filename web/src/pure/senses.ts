@@ -1,6 +1,6 @@
 // A word in many sentences as dots on a map: where each lies, what its colour says, and which is next.
 
-import { beside, box, ink, line, prose, stacked, words, type Drawing, type Mark } from "./drawing";
+import { beside, box, ink, prose, stacked, words, type Drawing, type Mark } from "./drawing";
 import type { Tint } from "./selection";
 import type { SensesStudied, WordOccurrence } from "../schema";
 
@@ -142,8 +142,8 @@ export function sensesDrawing(found: SensesStudied, layer: number, tint: Tint): 
   const [width, height] = [640, 440];
   const classes = classesOf(found, layer, tint);
   const groups = groupsOf(classes);
-  const legend = groups.map(({ name, tone, shape, count }, at): Drawing => {
-    const mark = dotMark(shape, { x: 8, y: 10 + 0 * at }, tone);
+  const legend = groups.map(({ name, tone, shape, count }): Drawing => {
+    const mark = dotMark(shape, { x: 8, y: 10 }, tone);
     return {
       width: 200,
       height: 20,
@@ -155,8 +155,6 @@ export function sensesDrawing(found: SensesStudied, layer: number, tint: Tint): 
     height: tall,
     marks: [
       box(0, 0, wide, tall, ink("sheet"), { rx: 6, stroke: ink("line") }),
-      line(wide / 2, 0, wide / 2, tall, ink("line")),
-      line(0, tall / 2, wide, tall / 2, ink("line")),
       ...placed(places, wide, tall).flatMap((dot, at) => {
         const { shape, tone } = groupOf(classes[at]!, groups);
         return [
