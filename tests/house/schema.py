@@ -23,6 +23,9 @@ ROOTS = (
     schema.Neurons,
     schema.TreeAbout,
     schema.Lesson,
+    schema.HeadsStudied,
+    schema.SensesStudied,
+    schema.SensesShipped,
 )
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 

@@ -27,9 +27,11 @@ VIEWS = {
     "heat": "Heat map",
     "lines": "Lines",
     "model": "Model",
+    "heads": "Heads",
     "graph": "Graph",
     "neurons": "Neurons",
     "beam": "Beam tree",
+    "senses": "Senses",
     "learning": "Learning",
     "compare": "Compare",
     "lessons": "Lessons",
@@ -40,13 +42,18 @@ SHOWN = {
     "heat": "canvas[aria-roledescription='heat map']",
     "lines": "svg path.edge",
     "model": ".layer button canvas",
+    "heads": "table tbody tr",
     "graph": "svg path.edge",
     "neurons": "tbody canvas",
     "beam": "g.node.wins",
+    "senses": "main .sheet h3",  # its map, or why a model without layers has none
     "learning": "figure svg path",
     "compare": "section[aria-label='Second'] canvas",
     "lessons": "ol.steps li.result",
 }
+# A view that not every model has: where it is seen.
+STUDIED = {"run": "transformer", "word": "a", "senseText": "a b c\nb a d\nc d a a"}
+WHERE = {"senses": STUDIED}
 IN_THE_BOX = {"translator": "translate", "tagger": "tag", "sentiment": "classify"}
 needed = [
     pytest.mark.slow,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.studio.browser import TEXT, VIEWS, needed, open_at, press_until, settled
+from tests.studio.browser import TEXT, VIEWS, WHERE, needed, open_at, press_until, settled
 from tests.studio.kit import server
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -79,7 +79,8 @@ TOLD = {
     "heat": ".sheet .caption",
     "model": ".lead p",
     "lessons": "article .caption",
-    **dict.fromkeys(("lines", "graph", "neurons", "beam", "learning", "compare"), ".lead"),
+    **dict.fromkeys(("lines", "heads", "graph", "neurons", "beam", "senses"), ".lead"),
+    **dict.fromkeys(("learning", "compare"), ".lead"),
 }
 
 
@@ -278,10 +279,11 @@ def test_the_tree_is_walked_by_arrows(page, address):
     assert page.evaluate("() => document.activeElement.closest('.exports') !== null")
 
 
-@pytest.mark.parametrize("view", [view for view in VIEWS if view != "heat"])
+@pytest.mark.parametrize("view", [view for view in VIEWS if view not in ("heat", "heads")])
 def test_every_view_as_a_table(page, address, view):
-    """What is drawn can be read; heat maps turn into their table, others have it below."""
-    open_at(page, address, view=view, run="phrases", text=TEXT, otherText="the witch chased a frog")
+    """What is drawn can be read; heat maps turn into their table, heads are one, others have it below."""
+    chosen = {"run": "phrases", "text": TEXT, "otherText": "the witch chased a frog"}
+    open_at(page, address, **{"view": view, **chosen, **WHERE.get(view, {})})
     settled(page, view)
     assert page.locator("[role=region] table").count() == 0
     page.locator(".exports").get_by_role("button", name="As a table").click()

@@ -256,7 +256,7 @@ class TestHeatMap:
 def test_a_graph_of_a_long_text_draws_only_tokens_that_exist(page, address):
     open_at(page, address, view="graph", run="classify", text="what a lovely day " * 60, site="")
     settled(page, "graph")
-    page.locator(".controls select").first.select_option("pool")
+    page.locator(".controls select").first.select_option("Pooling attention")
     page.wait_for_selector("svg text.title:has-text('Pooling attention')")
     settled(page, "graph")
     assert page.locator("svg text.top").count() == 1

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 import regard
-from tests.studio.browser import TEXT, VIEWS, needed, open_at, settled, watched
+from tests.studio.browser import TEXT, VIEWS, WHERE, needed, open_at, settled, watched
 
 pytestmark = needed
 
@@ -18,9 +18,11 @@ HELD = {
     "heat": ("Decoder attention", "rows: query, columns: key", "mouse", "weight"),
     "lines": ("Decoder attention", "looks at", "mouse"),
     "model": ("Every head of phrases", "additive", "weight"),
+    "heads": ("What the heads of phrases do", "entropy", "Decoder attention"),
     "graph": ("Decoder attention as a graph", "mouse"),
     "neurons": ("Why “", "q, the query", "v · tanh(q + k)", "softmax"),
     "beam": ("Beam search with a beam of 4", "Gold: in the answer"),
+    "senses": ("4 occurrences of “a”", "The static vector", "Layer 2 of 2"),
     "learning": ("How phrases learned", "held out", "step"),
     "compare": ("phrases against phrases", "Second minus first", "value"),
     "lessons": ("Words as vectors", "Result: most alike", "Given: "),
@@ -56,7 +58,8 @@ def saved(page, kind, folder):
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_file_of_every_view(page, disk, address, tmp_path, monkeypatch, trained, view):
-    open_at(page, address, view=view, run="phrases", text=TEXT, otherRun="phrases", row=1)
+    chosen = {"view": view, "run": "phrases", "text": TEXT, "otherRun": "phrases", "row": 1}
+    open_at(page, address, **{**chosen, **WHERE.get(view, {})})
     settled(page, view)
     png, svg, table, html = (saved(page, kind, tmp_path) for kind in FILES)
     mark, width, height = struct.unpack(">12x4sII", png.read_bytes()[:24])
@@ -91,7 +94,10 @@ def test_every_file_of_every_view(page, disk, address, tmp_path, monkeypatch, tr
 
 @pytest.mark.parametrize("view", [view for view in VIEWS if view not in ("learning", "lessons")])
 def test_a_hostile_text_leaves_as_text(page, disk, address, tmp_path, view):
-    open_at(page, address, view=view, run="rnn", text=ATTACK, otherRun="rnn", otherText=ATTACK)
+    lines = f"{ATTACK} a b\na b {ATTACK}"
+    chosen = {"run": "rnn", "text": ATTACK, "otherRun": "rnn", "otherText": ATTACK}
+    studied = {**WHERE.get(view, {}), "headText": lines, "senseText": lines}
+    open_at(page, address, **{"view": view, **chosen, **studied})
     settled(page)
     if view == "beam" and not page.locator(".exports").count():
         return

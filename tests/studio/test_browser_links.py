@@ -4,7 +4,7 @@ that others can reach.
 
 import pytest
 
-from tests.studio.browser import TEXT, VIEWS, needed, open_at, settled, watched
+from tests.studio.browser import TEXT, VIEWS, WHERE, needed, open_at, settled, watched
 from tests.studio.kit import server
 
 pytestmark = needed
@@ -15,9 +15,11 @@ STATES = {
     "heat": {"text": TEXT, "row": 3, "column": 2, "words": 1},
     "lines": {"text": TEXT, "row": -1},
     "model": {"text": "the witch chased a frog"},
+    "heads": {"measure": "confidence", "order": "most", "headText": "the cat ate\na b c d"},
     "graph": {"text": TEXT, "row": 2},
     "neurons": {"text": TEXT, "row": 3},
     "beam": {"text": TEXT, "beam": 3, "dropped": 0},
+    "senses": {"layer": 0, "tint": "group", "dot": 2},
     "learning": {"step": 10, "probe": 1},
     "compare": {"text": TEXT, "otherText": "the witch chased a frog", "row": 1},
     "lessons": {"lesson": "soft-table", "inputs": '{"sharpness":[2,8]}'},
@@ -44,9 +46,10 @@ def seen(page, view):
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_link_brings_back_what_was_seen(page, chromium, address, view):
-    open_at(page, address, view=view, run="phrases", text=TEXT)
+    chosen = {"view": view, "run": "phrases", "text": TEXT, **WHERE.get(view, {})}
+    open_at(page, address, **chosen)
     plain = seen(page, view)
-    open_at(page, address, **{"view": view, "run": "phrases", **STATES[view]})
+    open_at(page, address, **{**chosen, **STATES[view]})
     first = seen(page, view)
     assert first != plain
     context = chromium.new_context(viewport={"width": 1280, "height": 860})

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tests.studio.browser import SHOWN, TEXT, needed, open_at, settled
+from tests.studio.browser import SHOWN, TEXT, WHERE, needed, open_at, settled
 from tests.studio.kit import server
 from tests.studio.test_browser import AXE, serious
 
@@ -20,9 +20,11 @@ ASKED = {
     "heat": "**/weights/**",
     "lines": "**/weights/**",
     "model": "**/thumbnails",
+    "heads": "**/api/heads",
     "graph": "**/weights/**",
     "neurons": "**/neurons/**",
     "beam": "**/tree",
+    "senses": "**/api/senses",
     "learning": "**/samples",
     "compare": "**/weights/**",
     "lessons": re.compile(r"/api/lessons/"),
@@ -50,7 +52,7 @@ def plain(chromium, theme):
 def test_every_view_waits_is_refused_and_recovers(plain, address, view):
     held = []
     plain.route(ASKED[view], lambda route: held.append(route))
-    open_at(plain, address, view=view, run="phrases", text=TEXT)
+    open_at(plain, address, **{"view": view, "run": "phrases", "text": TEXT, **WHERE.get(view, {})})
     plain.wait_for_selector(".loading[role=status]")
     assert plain.locator(SHOWN[view]).count() == 0
     assert serious(plain) == []

@@ -292,3 +292,83 @@ export interface Lesson {
   readonly about: string | null;
   readonly inputs: Readonly<Record<string, unknown>>;
 }
+
+/** What a head is called, and the number that the rule looked at. */
+export interface HeadRole {
+  readonly name: string;
+  readonly value: number;
+}
+
+/** One head over many sentences; a measure is null where nothing could be counted. */
+export interface HeadStudied {
+  /** of the attention inside the model */
+  readonly path: string;
+  /** encoder-self, decoder-self, cross or rnn */
+  readonly kind: string;
+  /** from 0 */
+  readonly layer: number;
+  /** from 0 */
+  readonly head: number;
+  readonly roles: readonly HeadRole[];
+  readonly measures: Readonly<Record<string, number | null>>;
+  /** the same of a head that looks at random */
+  readonly random: Readonly<Record<string, number | null>>;
+  /** the same where the words are shuffled */
+  readonly shuffled: Readonly<Record<string, number | null>>;
+}
+
+/** Every head of a model. */
+export interface HeadsStudied {
+  readonly heads: readonly HeadStudied[];
+  /** those that something was counted for */
+  readonly measures: readonly string[];
+  /** that were read, each twice */
+  readonly sentences: number;
+  /** too short or too long to judge by */
+  readonly left_out: number;
+  /** the language translated into; empty if of no matter */
+  readonly to: string;
+  /** whose sentences they are: `regard`, `run` or `typed` */
+  readonly own: string;
+}
+
+/** A word in one sentence. */
+export interface WordOccurrence {
+  readonly text: string;
+  /** where it stands, in Unicode characters */
+  readonly span: readonly [number, number] | null;
+  /** as the sentences say; empty if they do not */
+  readonly sense: string;
+  /** the word it was translated by, if it was */
+  readonly label: string;
+  /** its static vector on a map of its own */
+  readonly static: readonly number[];
+}
+
+/** All occurrences behind one layer of the encoder. */
+export interface SenseLayer {
+  /** along two principal components */
+  readonly map: readonly (readonly number[])[];
+  /** k-means by cosine */
+  readonly groups: readonly number[];
+  /** of each, the nearest: number and cosine */
+  readonly neighbours: readonly (readonly (readonly number[])[])[];
+  /** how often the nearest neighbour has the same sense */
+  readonly score: number | null;
+}
+
+/** A word in many sentences; layer 0 is before the first. */
+export interface SensesStudied {
+  readonly word: string;
+  /** the language translated into; empty if of no matter */
+  readonly to: string;
+  readonly occurrences: readonly WordOccurrence[];
+  readonly layers: readonly SenseLayer[];
+  /** the same by the static vectors */
+  readonly static_score: number | null;
+}
+
+/** The sentences that come with regard: by word, then by sense. */
+export interface SensesShipped {
+  readonly words: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+}

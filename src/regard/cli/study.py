@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,13 +12,8 @@ from regard.cli.command import FILES, command
 from regard.cli.options import SAVED, JsonObject, To
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from regard.answer.predictor import Predictor
-    from regard.tasks.axis import Axis
     from regard.traces.head_roles import Head
-    from regard.traces.head_survey import Sentence
-    from regard.traces.senses import Occurrence, Senses
+    from regard.traces.senses import Senses
 
 
 @command
@@ -92,12 +86,14 @@ def heads(
     """
     output.speak_json(as_json)
     from regard.answer.predictor import Predictor
+    from regard.answer.studies import first_direction, fit_to_judge, own_sentences
     from regard.answer.tracing import looker
-    from regard.traces.head_survey import survey
+    from regard.traces.head_survey import read, survey
 
     predictor = Predictor.load(model, "cpu", note=output.say)
     to = to or first_direction(predictor)
-    sentences = _sentences(predictor, data, gold, most, longest)
+    known = read(data, gold) if data else own_sentences(predictor)
+    sentences = fit_to_judge(known, longest, most)
     output.say(f"looking at {len(sentences)} sentences, each twice")
     look = looker(predictor, to)
     seen = survey(look, sentences)
@@ -107,34 +103,6 @@ def heads(
         seen = with_shares(seen, by_shuffling(look, sentences))
     chosen = _chosen(seen, sort, role, kind)
     _show_heads(chosen, f"{model}, {len(sentences)} sentences", svg, csv, as_json)
-
-
-def first_direction(predictor: Predictor) -> str | None:
-    """The first language that a model's card says it translates into."""
-    if predictor.card is None or not predictor.card.directions:
-        return None
-    return predictor.card.directions[0].partition("-")[2]
-
-
-def _sentences(
-    predictor: Predictor, data: list[Path] | None, gold: Path | None, most: int, longest: int
-) -> list[Sentence]:
-    from regard.errors import DataError
-    from regard.traces.examples import SENTENCES
-    from regard.traces.head_survey import Sentence, read
-
-    if data:
-        found = read(data, gold)
-    elif predictor.card is not None:
-        found = [Sentence.of(text) for text in SENTENCES]
-    else:
-        found = [Sentence.of(*pair) for pair in predictor.run.probes()]
-    kept = [one for one in found if 3 <= len(one.words) <= longest][:most]
-    if not kept:
-        raise DataError(
-            f"no sentence has 3 to {longest} words", where="data", remedy="raise --longest"
-        )
-    return kept
 
 
 def _chosen(seen: list[Head], sort: str | None, role: str | None, kind: str | None) -> list[Head]:
@@ -218,69 +186,19 @@ def senses(
     """
     output.speak_json(as_json)
     from regard.answer.predictor import Predictor
-    from regard.errors import UsageError
-    from regard.tasks import Prediction
-    from regard.traces.senses import find, study
+    from regard.answer.studies import sense_steps, texts_of
+    from regard.traces.head_survey import finished, read
+    from regard.traces.senses import at_layer
 
-    texts = _texts(word, corpus)
+    own = None if corpus is None else [one.text for one in read([corpus])]
+    texts = texts_of(word, own)
     predictor = Predictor.load(model, "cpu", note=output.say)
-    to = to or first_direction(predictor)
-    task = predictor.run.task
-
-    def read(text: str) -> str:
-        part = predictor.whole(text, to)
-        return text if part is None else part.read
-
-    def axis_of(text: str) -> Axis:
-        axes = task.forced(text, Prediction("")).axes
-        if "source" not in axes:
-            raise UsageError("this model reads no source", "model", "take one with an encoder")
-        return axes["source"]
-
-    known = {sense: [read(text) for text in some] for sense, some in texts.items()}
-    occurrences = find(word, known, axis_of)[:most]
-    labelled = [_labelled(predictor, one, word, to) for one in occurrences]
-    count = clusters or (len(texts) if len(texts) > 1 else 2)
-    found = study(task, predictor.model, word, labelled, axis_of, layer, count)
+    steps = sense_steps(predictor, word, texts, to, groups=clusters, most=most)
+    found = at_layer(finished(steps), layer)
     if as_json:
         output.answer(found.as_dict())
     else:
         _show_senses(found)
-
-
-def _texts(word: str, corpus: Path | None) -> Mapping[str, Sequence[str]]:
-    from regard.errors import UsageError
-    from regard.traces.examples import SENSES
-
-    if corpus is not None:
-        from regard.traces.head_survey import read
-
-        return {"": [one.text for one in read([corpus])]}
-    if word.casefold() not in SENSES:
-        known = ", ".join(SENSES)
-        raise UsageError(
-            f"no sentences for '{word}' come with regard", "word", f"take {known}; or --corpus"
-        )
-    return SENSES[word.casefold()]
-
-
-def _labelled(predictor: Predictor, one: Occurrence, word: str, to: str | None) -> Occurrence:
-    """With the word that it was translated by, as the attention that aligns best says."""
-    from regard.answer.tracing import trace
-    from regard.traces.head_roles import is_special
-
-    if predictor.passages is None:
-        return one
-    bare = predictor.passages.bare(one.text)
-    seen = trace(predictor, bare, beam=1, to=to)
-    words = [own.casefold() for own in seen.axes["source"].words]
-    if word.casefold() not in words:
-        return one
-    column = seen.alignment()[:, words.index(word.casefold())]
-    said = seen.axes["target"].words
-    real = [number for number, own in enumerate(said) if not is_special(own)]
-    label = said[max(real, key=lambda number: column[number])] if real else ""
-    return replace(one, text=bare, label=label)
 
 
 def _show_senses(found: Senses) -> None:
@@ -296,7 +214,9 @@ def _show_senses(found: Senses) -> None:
         one, at = found.occurrences[number], found.map[number]
         near, alike = found.neighbours(number, 1)[0]
         cells = (str(found.clusters[number]), one.sense, one.label, f"{at[0]:.2f}", f"{at[1]:.2f}")
-        table.add_row(*cells, f"{near} ({alike:.2f})", f"{number}: {one_line(one.text)}")
+        table.add_row(
+            *cells, f"{near} ({alike:.2f})", f"{number}: {one_line(one.shown or one.text)}"
+        )
     output.show(table)
     score, static = found.score(), found.score(found.static)
     if score is not None and static is not None:

@@ -26,6 +26,7 @@ from regard.studio import (
     routes_health,
     routes_lesson,
     routes_run,
+    routes_study,
     routes_trace,
 )
 from regard.studio.refusal import Refusal
@@ -68,8 +69,8 @@ def create_app(studio: Studio) -> FastAPI:
         responses=FAULTS,
     )
     app.state.studio = studio
-    rooms = (routes_run, routes_answer, routes_trace, routes_lesson, routes_demo, routes_health)
-    for part in rooms:
+    rooms = (routes_run, routes_answer, routes_trace, routes_study, routes_lesson, routes_demo)
+    for part in (*rooms, routes_health):
         app.include_router(part.router)
     app.include_router(routes_health.page_router)
     app.add_exception_handler(Refusal, _refused)

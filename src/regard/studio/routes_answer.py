@@ -55,14 +55,18 @@ async def answer(asked: AnswerAsked, request: Request, studio: Here) -> Response
     """
     work = await _work(asked, request, studio)
     passage = await asyncio.to_thread(work.passage, asked.split)
+    return streamed(_answers(work, passage, request))
+
+
+def streamed(lines: AsyncIterator[bytes]) -> Response:
+    """Lines of JSON, each sent as it comes."""
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    stream = _answers(work, passage, request)
-    return StreamingResponse(stream, headers=headers, media_type=LINES)
+    return StreamingResponse(lines, headers=headers, media_type=LINES)
 
 
 async def _answers(work: _Work, passage: _Passage, request: Request) -> AsyncIterator[bytes]:
     studio = work.studio
-    yield _line("parts", passage.as_dict())
+    yield json_line("parts", passage.as_dict())
     said = [part.text for part in passage.parts]
     for place, part in enumerate(passage.parts):
         if not part.asked:
@@ -74,13 +78,13 @@ async def _answers(work: _Work, passage: _Passage, request: Request) -> AsyncIte
             found = await studio.queue.do(do, request, patient=True)
         except (Refusal, RegardError) as fault:
             refusal = fault if isinstance(fault, Refusal) else Refusal.of(fault)
-            yield _line("failed", {"part": place, **refusal.as_dict()})
+            yield json_line("failed", {"part": place, **refusal.as_dict()})
             if refusal.status in (499, 503):  # nobody listens, or nobody answers any more
                 return
         else:
             said[place] = found["answer"]["text"]
-            yield _line("answered", {"part": place, "trace": found})
-    yield _line("finished", {"text": passage.woven(said)})
+            yield json_line("answered", {"part": place, "trace": found})
+    yield json_line("finished", {"text": passage.woven(said)})
 
 
 @final
@@ -170,18 +174,20 @@ class _Work:
 
 
 async def _work(asked: TraceAsked, request: Request, studio: Studio) -> _Work:
-    predictor = await _loaded(studio, asked.run, request)
+    predictor = await loaded(studio, asked.run, request)
     return _Work(predictor, asked, _settings(predictor, asked, studio.limits.written), studio)
 
 
-async def _loaded(studio: Studio, run: str, request: Request) -> Predictor:
+async def loaded(studio: Studio, run: str, request: Request) -> Predictor:
+    """The model of a run, loaded if need be."""
     predictor = studio.shelf.loaded(run)
     if predictor is None:
         predictor = await studio.queue.do(lambda: studio.shelf.predictor(run), request)
     return predictor
 
 
-def _line(kind: str, entry: Mapping[str, Any]) -> bytes:
+def json_line(kind: str, entry: Mapping[str, Any]) -> bytes:
+    """One line of a stream."""
     return json.dumps({"kind": kind, **entry}, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 

@@ -87,6 +87,28 @@ class AnswerAsked(TraceAsked):
     ] = None
 
 
+Sentences = Annotated[
+    list[Annotated[StrictStr, Field(max_length=1_000)]] | None,
+    Field(max_length=_LIMITS.sentences, description="to read in place of those that come with it"),
+]
+
+
+class HeadsAsked(_Asked):
+    """Which model's heads to survey, over which sentences: its own held-out ones, or regard's."""
+
+    run: Annotated[StrictStr, Field(max_length=200, description="a name of `GET /api/about`")]
+    to: Annotated[StrictStr | None, Field(max_length=20, description="a code of `languages`")] = (
+        None
+    )
+    sentences: Sentences = None
+
+
+class SensesAsked(HeadsAsked):
+    """A word to study; sentences of `GET /api/senses` are known by sense, somebody's own are not."""
+
+    word: Annotated[StrictStr, Field(min_length=1, max_length=60)]
+
+
 class LessonAsked(_Asked):
     """A reader's own numbers, by the names that the lesson lists."""
 
@@ -352,6 +374,82 @@ class TreeAbout(BaseModel):
     """Every candidate that search compared, step by step; none for models that do not search."""
 
     steps: list[list[Expansion]]
+
+
+class HeadRole(BaseModel):
+    """What a head is called, and the number that the rule looked at."""
+
+    name: str
+    value: float
+
+
+class HeadStudied(BaseModel):
+    """One head over many sentences; a measure is null where nothing could be counted."""
+
+    path: Annotated[str, Field(description="of the attention inside the model")]
+    kind: Annotated[str, Field(description="encoder-self, decoder-self, cross or rnn")]
+    layer: Annotated[int, Field(description="from 0")]
+    head: Annotated[int, Field(description="from 0")]
+    roles: list[HeadRole]
+    measures: dict[str, float | None]
+    random: Annotated[
+        dict[str, float | None], Field(description="the same of a head that looks at random")
+    ]
+    shuffled: Annotated[
+        dict[str, float | None], Field(description="the same where the words are shuffled")
+    ]
+
+
+class HeadsStudied(BaseModel):
+    """Every head of a model."""
+
+    heads: list[HeadStudied]
+    measures: Annotated[list[str], Field(description="those that something was counted for")]
+    sentences: Annotated[int, Field(description="that were read, each twice")]
+    left_out: Annotated[int, Field(description="too short or too long to judge by")]
+    to: Annotated[str, Field(description="the language translated into; empty if of no matter")]
+    own: Annotated[str, Field(description="whose sentences they are: `regard`, `run` or `typed`")]
+
+
+class WordOccurrence(BaseModel):
+    """A word in one sentence."""
+
+    text: str
+    span: Annotated[
+        tuple[int, int] | None, Field(description="where it stands, in Unicode characters")
+    ]
+    sense: Annotated[str, Field(description="as the sentences say; empty if they do not")]
+    label: Annotated[str, Field(description="the word it was translated by, if it was")]
+    static: Annotated[list[float], Field(description="its static vector on a map of its own")]
+
+
+class SenseLayer(BaseModel):
+    """All occurrences behind one layer of the encoder."""
+
+    map: Annotated[list[list[float]], Field(description="along two principal components")]
+    groups: Annotated[list[int], Field(description="k-means by cosine")]
+    neighbours: Annotated[
+        list[list[list[float]]], Field(description="of each, the nearest: number and cosine")
+    ]
+    score: Annotated[
+        float | None, Field(description="how often the nearest neighbour has the same sense")
+    ]
+
+
+class SensesStudied(BaseModel):
+    """A word in many sentences; layer 0 is before the first."""
+
+    word: str
+    to: Annotated[str, Field(description="the language translated into; empty if of no matter")]
+    occurrences: list[WordOccurrence]
+    layers: list[SenseLayer]
+    static_score: Annotated[float | None, Field(description="the same by the static vectors")]
+
+
+class SensesShipped(BaseModel):
+    """The sentences that come with regard: by word, then by sense."""
+
+    words: dict[str, dict[str, list[str]]]
 
 
 class Metrics(BaseModel):

@@ -28,7 +28,8 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _ALWAYS = frozenset({"/healthz", "/readyz", "/metrics"})
 _ADDRESS = "open the address that `regard studio` printed"
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-_WORK = ("/api/trace", "/api/answer", "/api/lessons/")  # to write here is to ask for a model's time
+# To write here is to ask for a model's time.
+_WORK = ("/api/trace", "/api/answer", "/api/heads", "/api/senses", "/api/lessons/")
 _SMALL = 1 << 16  # bytes of a body that is checked faster than a thread takes it over
 
 POLICY = "; ".join(

@@ -18,6 +18,7 @@ class Limits(Settings):
     symbols: PositiveInt = 2_000  # of a text, once it is cut
     beam: PositiveInt = 32
     written: PositiveInt = 512  # symbols of an answer
+    sentences: PositiveInt = 100  # of a study of heads or of a word
     steps: PositiveInt = 65_536  # symbols x beam
     cells: PositiveInt = 64_000_000  # attention weights of one trace: heads x query x key
     queue: PositiveInt = 16  # requests that wait for the model
@@ -25,6 +26,7 @@ class Limits(Settings):
     receive_seconds: PositiveFloat = 10.0
     drain_seconds: PositiveFloat = 30.0
     traces: PositiveInt = 256
+    studies: PositiveInt = 32  # of heads or of words, kept
     trace_bytes: PositiveInt = 512 << 20  # of all traces that are kept
     models: PositiveInt = 4  # kept in memory
     listeners: PositiveInt = 32  # pages that hear events

@@ -106,6 +106,10 @@ class Shelf:
             stamp, predictor = self._loaded.get(name, (None, None))
         return predictor if stamp == _stamp(folder / "model.safetensors") else None
 
+    def stamp(self, name: str) -> Stamp | None:
+        """What changes when the run has another model."""
+        return _stamp(self.folder(name) / "model.safetensors")
+
     def predictor(self, name: str) -> Predictor:
         """The model of a run: a newer one when its folder has one, else the one that served so far."""
         from regard.answer.predictor import Predictor

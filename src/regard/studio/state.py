@@ -6,7 +6,8 @@ import asyncio
 import gc
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -47,6 +48,7 @@ class Studio:
             is_own=self.settings.is_local,
         )
         self.traces = TraceStore(self.limits)
+        self.studies: OrderedDict[Hashable, dict[str, Any]] = OrderedDict()
         self.queue = WorkQueue(self.limits)
         self.broadcast = Broadcast(self.limits.listeners)
         self.demo = Demo(self.shelf.name_of(demo), demo, self.broadcast)
@@ -58,6 +60,12 @@ class Studio:
     def look_again(self) -> None:
         """Find the runs that were made since the last time, where they were not named one by one."""
         self.shelf.add(self._find())
+
+    def keep(self, key: Hashable, found: dict[str, Any]) -> None:
+        """What a study came to, until many others came."""
+        self.studies[key] = found
+        while len(self.studies) > self.limits.studies:
+            self.studies.popitem(last=False)
 
     def drain(self) -> None:
         """From now on nothing new is begun; what is inside may finish."""
@@ -174,6 +182,7 @@ def warm_up() -> None:
     """Import all that routes use; at once, the second time."""
     with _one_at_a_time:
         if not _done.is_set():
+            import regard.answer.studies
             import regard.data.toys
             import regard.studio.trace_export
             import regard.traces.trace

@@ -46,6 +46,7 @@ MEASURES = (
     "position",
     "content",
 )
+JUDGED = ("encoder-self", "decoder-self", "cross", "rnn")  # kinds of attention that heads belong to
 POSITIONAL = 0.9  # of the largest weights lie at one offset (Voita 2019)
 SYNTACTIC = 0.1  # more often right than the best fixed offset (Voita 2019)
 MOST = 0.5  # of the weight, or of the largest weights: "over half" (Clark 2019 of [SEP])
@@ -173,7 +174,7 @@ class Tally:
         """Count one more trace."""
         facts = facts or Facts()
         for site in trace.sites:
-            if site.kind in ("encoder-self", "decoder-self", "cross", "rnn"):
+            if site.kind in JUDGED:
                 self._sites.setdefault(site.path, _Site(site)).add(trace, site, facts, self._counts)
 
     def heads(self) -> list[Head]:

@@ -6,12 +6,14 @@ is the same for our models and for those of others.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import final
+from typing import TypeVar, cast, final
 
 import numpy as np
 
@@ -21,11 +23,21 @@ from regard.data.source import understand
 from regard.errors import DataError, UsageError
 from regard.evaluate.error_rate import Links, links
 from regard.tasks.axis import Axis
-from regard.traces.head_roles import Arc, Facts, Head, Tally, is_special, named, random_weights
+from regard.traces.head_roles import (
+    JUDGED,
+    Arc,
+    Facts,
+    Head,
+    Tally,
+    is_special,
+    named,
+    random_weights,
+)
 from regard.traces.trace import Trace
 
 Look = Callable[[str, str], Trace]  # a text, and the answer to force ("" to let the model answer)
-Progress = Callable[[int], None]
+T = TypeVar("T")
+Steps = Generator[tuple[int, int], None, T]  # how many are done, of how many; then the result
 
 PROBES, PROBE_WORDS = 24, 10
 REPEATED = ("duplicate", "induction")  # measured on random words said twice (Olsson 2022)
@@ -143,14 +155,38 @@ def survey(
     counts: Mapping[str, int] | None = None,
     *,
     seed: int = 0,
-    progress: Progress | None = None,
 ) -> list[Head]:
     """What every head does over these sentences, with its two controls.
 
     `counts` says how often each token stands in a larger text; without it, the sentences are counted.
     """
+    return finished(surveying(look, sentences, counts, seed=seed))
+
+
+def finished(steps: Steps[T]) -> T:
+    """What work that is done step by step comes to."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return cast("T", end.value)
+
+
+def surveying(
+    look: Look,
+    sentences: Sequence[Sentence],
+    counts: Mapping[str, int] | None = None,
+    *,
+    seed: int = 0,
+) -> Steps[list[Head]]:
+    """The same, one text a step; each says how many have been looked at, and how many there are."""
+    steps = ((done, 2 * len(sentences) + PROBES) for done in itertools.count(1))
     generator = np.random.default_rng(seed)
-    own = [look(sentence.text, sentence.target) for sentence in sentences]
+    own = []
+    for sentence in sentences:
+        own.append(look(sentence.text, sentence.target))
+        _check_heads(own[-1])
+        yield next(steps)
     sentences = [
         replace(sentence, target=sentence.target or _said(trace))
         for sentence, trace in zip(sentences, own, strict=True)
@@ -167,24 +203,25 @@ def survey(
         other = sentence.shuffled(generator)
         again = look(other.text, other.target)
         mixed.add(again, facts_of(other, again))
-        if progress is not None:
-            progress(1)
+        yield next(steps)
     probe, chance = Tally(), Tally()
     for number, (text, target) in enumerate(probes(sentences, generator)):
-        try:
+        with suppress(UsageError):  # longer than this model can read: repetition is not measured
             trace = look(text, target)
-        except UsageError:  # longer than this model can read: then repetition is not measured
-            continue
-        probe.add(trace)
-        chance.add(random_weights(trace, seed + number))
-    if not real.heads():
+            probe.add(trace)
+            chance.add(random_weights(trace, seed + number))
+        yield next(steps)
+    heads, lucky = _repeated(real.heads(), probe.heads()), _repeated(random.heads(), chance.heads())
+    return named(heads, lucky, mixed.heads())
+
+
+def _check_heads(trace: Trace) -> None:
+    if not any(site.kind in JUDGED for site in trace.sites):
         raise UsageError(
             "this model has no attention heads",
             where="model",
             remedy="take a Transformer, or a decoder that attends to its source",
         )
-    heads, lucky = _repeated(real.heads(), probe.heads()), _repeated(random.heads(), chance.heads())
-    return named(heads, lucky, mixed.heads())
 
 
 def _said(trace: Trace) -> str:

@@ -6,7 +6,7 @@ nearest neighbour of an occurrence has its sense. The static embedding is the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -27,12 +27,16 @@ States = Float[np.ndarray, "occurrence width"]
 @final
 @dataclass(frozen=True)
 class Occurrence:
-    """A word in its sentence; `place` is its number among the sentence's words."""
+    """A word in its sentence; `place` is its number among the words of `text`, which the model reads."""
 
     text: str
     place: int
     sense: str = ""  # as somebody said
     label: str = ""  # the word it was translated by
+    shown: str = (
+        ""  # the sentence as a person wrote it, where the model reads another: with a tag, say
+    )
+    span: tuple[int, int] | None = None  # the word's letters in what is shown
 
 
 @final
@@ -78,16 +82,17 @@ class Senses:
             "static_score": self.score(self.static),
             "occurrences": [
                 {
-                    "text": one.text,
-                    "place": one.place,
+                    "text": one.shown or one.text,
+                    "span": one.span,
                     "sense": one.sense,
                     "label": one.label,
                     "map": [float(value) for value in at],
+                    "static_map": [float(value) for value in static],
                     "cluster": cluster,
                     "neighbours": [[n, value] for n, value in self.neighbours(number)],
                 }
-                for number, (one, at, cluster) in enumerate(
-                    zip(self.occurrences, self.map, self.clusters, strict=True)
+                for number, (one, at, static, cluster) in enumerate(
+                    zip(self.occurrences, self.map, plane(self.static), self.clusters, strict=True)
                 )
             ],
         }
@@ -113,7 +118,6 @@ def find(
     return found
 
 
-@torch.inference_mode()
 def study(
     task: Task,
     model: Model,
@@ -124,6 +128,47 @@ def study(
     clusters: int = 2,
 ) -> Senses:
     """The states of all occurrences behind a layer (0: before the first; default: the last)."""
+    return at_layer(studied(task, model, word, occurrences, axis_of, clusters), layer)
+
+
+def at_layer(found: Sequence[Senses], layer: int | None) -> Senses:
+    """One of all layers; by default the last."""
+    top = len(found) - 1
+    layer = top if layer is None else layer
+    if not 0 <= layer <= top:
+        raise UsageError(f"there is no layer {layer}", "layer", f"choose 0 to {top}")
+    return found[layer]
+
+
+@torch.inference_mode()
+def studied(
+    task: Task,
+    model: Model,
+    word: str,
+    occurrences: Sequence[Occurrence],
+    axis_of: Callable[[str], Axis],
+    clusters: int = 2,
+) -> list[Senses]:
+    """The same behind every layer, from 0, which is before the first."""
+    encoder = encoder_of(model)
+    model.eval()
+    states: list[list[torch.Tensor]] = []
+    static = []
+    for one in occurrences:
+        ids = torch.from_numpy(np.asarray(task.encode(one.text))).long()[None].to(device_of(model))
+        pieces = [n for n, own in enumerate(axis_of(one.text).word_ids) if own == one.place]
+        static.append(encoder.embedding.table.weight[ids[0, pieces]].mean(0))
+        states.append([behind[pieces].mean(0) for behind in _layers(encoder, ids)])
+    types = torch.stack(static).float().cpu().numpy()
+    found = []
+    for layer, some in enumerate(zip(*states, strict=True)):
+        own = torch.stack(some).float().cpu().numpy()
+        found.append(Senses(word, layer, tuple(occurrences), own, types, grouped(own, clusters)))
+    return found
+
+
+def encoder_of(model: Model) -> TransformerEncoder:
+    """The layers behind which states are compared; an error where there are none."""
     encoder = model.encoder
     if not isinstance(encoder, TransformerEncoder) or not isinstance(encoder.embedding, Embedding):
         raise UsageError(
@@ -131,30 +176,16 @@ def study(
             "model",
             "take a Transformer that reads text",
         )
-    top = len(encoder.blocks)
-    layer = top if layer is None else layer
-    if not 0 <= layer <= top:
-        raise UsageError(f"there is no layer {layer}", "layer", f"choose 0 to {top}")
-    model.eval()
-    states, static = [], []
-    for one in occurrences:
-        ids = torch.from_numpy(np.asarray(task.encode(one.text))).long()[None].to(device_of(model))
-        pieces = [n for n, own in enumerate(axis_of(one.text).word_ids) if own == one.place]
-        static.append(encoder.embedding.table.weight[ids[0, pieces]].mean(0))
-        states.append(_behind(model, ids, layer)[pieces].mean(0))
-    own, types = (torch.stack(some).float().cpu().numpy() for some in (states, static))
-    return Senses(word, layer, tuple(occurrences), own, types, grouped(own, clusters))
+    return encoder
 
 
-def _behind(model: Model, ids: torch.Tensor, layer: int) -> torch.Tensor:
-    """The states behind so many blocks, normed as the last ones are."""
-    encoder = model.encoder
-    assert isinstance(encoder, TransformerEncoder)
+def _layers(encoder: TransformerEncoder, ids: torch.Tensor) -> Iterator[torch.Tensor]:
+    """The states behind each block, normed as the last ones are."""
     states = encoder.embed(ids, None).states
     with reference():  # block by block, as the formulas say
-        for block in list(encoder.blocks)[:layer]:
-            states = block(states, encoder.mask)
-    return states[0] if encoder.norm is None else encoder.norm(states)[0]
+        for block in (None, *encoder.blocks):
+            states = states if block is None else block(states, encoder.mask)
+            yield states[0] if encoder.norm is None else encoder.norm(states)[0]
 
 
 def cosines(states: States) -> Float[np.ndarray, "occurrence occurrence"]:

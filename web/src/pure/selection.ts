@@ -6,9 +6,11 @@ export const VIEWS = [
   "heat",
   "lines",
   "model",
+  "heads",
   "graph",
   "neurons",
   "beam",
+  "senses",
   "learning",
   "compare",
   "lessons",
@@ -16,6 +18,9 @@ export const VIEWS = [
 export type View = (typeof VIEWS)[number];
 const READINGS = ["", "sentences", "whole"] as const;
 export type Reading = (typeof READINGS)[number];
+const ORDERS = ["", "most", "least"] as const;
+const TINTS = ["", "sense", "translation", "group"] as const;
+export type Tint = (typeof TINTS)[number];
 /** A head by its number, the mean of all, or the default: the heads that the model's card names, else all. */
 export type Head = number | "mean" | "default";
 
@@ -50,6 +55,24 @@ export interface Selection {
   readonly otherSite: string;
   /** Until somebody chooses, one that differs from the first. */
   readonly otherHead: Head | null;
+  /** What heads are shaded and sorted by; empty for entropy. */
+  readonly measure: string;
+  /** Sorted by that measure, largest or smallest first; empty leaves heads as the model has them. */
+  readonly order: (typeof ORDERS)[number];
+  /** Only heads of this role or of this kind of attention; empty for all. */
+  readonly role: string;
+  readonly kind: string;
+  /** Sentences that heads are measured over, one a line; empty for those that come with the model. */
+  readonly headText: string;
+  /** The word whose senses are looked at, and sentences with it, one a line; empty for those that ship. */
+  readonly word: string;
+  readonly senseText: string;
+  /** Behind which layer; -1 is the last. */
+  readonly layer: number;
+  /** What the colours of a map of senses say; empty for the first that is known. */
+  readonly tint: Tint;
+  /** The occurrence selected. */
+  readonly dot: number;
   readonly step: number;
   readonly probe: number;
   readonly lesson: string;
@@ -78,6 +101,16 @@ export const START: Selection = {
   otherText: "",
   otherSite: "",
   otherHead: null,
+  measure: "",
+  order: "",
+  role: "",
+  kind: "",
+  headText: "",
+  word: "bank",
+  senseText: "",
+  layer: -1,
+  tint: "",
+  dot: 0,
   step: -1,
   probe: 0,
   lesson: "",
@@ -135,6 +168,9 @@ function read(name: string, text: string): unknown {
   if (name === "head" || name === "otherHead") return head(text);
   if (name === "beam") return integer(text, 1);
   if (name === "part") return integer(text, 0);
+  if (name === "order") return ORDERS.find((order) => order === text);
+  if (name === "tint") return TINTS.find((tint) => tint === text);
+  if (name === "dot") return integer(text, 0);
   if (name === "reading") return READINGS.find((reading) => reading === text);
   if (typeof start === "boolean") return TRUTH[text];
   if (typeof start === "number" || start === null) return integer(text, -1);
@@ -158,6 +194,9 @@ const STEPS: readonly (keyof Selection)[] = [
   "otherText",
   "otherSite",
   "otherHead",
+  "headText",
+  "word",
+  "senseText",
   "lesson",
 ];
 
@@ -178,6 +217,9 @@ export function change(before: Selection, part: Partial<Selection>): Selection {
   if (isNew("site")) Object.assign(fresh, { head: "default", row: null, column: null });
   if (isNew("words")) Object.assign(fresh, { row: null, column: null });
   if (isNew("otherRun")) Object.assign(fresh, { otherSite: "", otherHead: null });
+  if (isNew("run")) Object.assign(fresh, { role: "", kind: "", layer: -1 });
+  if (["run", "word", "senseText"].some((name) => isNew(name as keyof Selection)))
+    Object.assign(fresh, { dot: 0 });
   if (isNew("lesson")) Object.assign(fresh, { inputs: "" });
   return { ...after, ...fresh, ...part };
 }

@@ -3,7 +3,7 @@
 import { jsonLines } from "../pure/lines";
 import { decode, type Matrix } from "../pure/matrix";
 import { Recent } from "../pure/recent";
-import type { TreeAbout } from "../schema";
+import type { HeadsStudied, SensesShipped, SensesStudied, TreeAbout } from "../schema";
 import {
   ApiError,
   isRenewed,
@@ -110,6 +110,31 @@ function read(line: unknown, wish: Wish): Line {
   };
 }
 
+/** A study as it goes on: how many texts have been read, and in the end what was found. */
+export type StudyLine<Found> =
+  | { readonly kind: "progress"; readonly done: number; readonly total: number }
+  | ({ readonly kind: "found" } & Found);
+
+async function* study<Found>(
+  path: string,
+  wish: unknown,
+  signal: AbortSignal,
+): AsyncGenerator<StudyLine<Found>> {
+  const response = await ask(path, post(wish, signal));
+  const failed = (line: { kind?: string; error?: unknown }): ApiError | null =>
+    line.kind === "failed" ? fault(line, STATUS[String(line.error)] ?? 500) : null;
+  try {
+    for await (const line of jsonLines(response.body!)) {
+      const error = failed(line as { kind?: string });
+      if (error) throw error;
+      yield line as StudyLine<Found>;
+    }
+  } catch (error) {
+    if (signal.aborted || error instanceof ApiError) throw error;
+    throw error instanceof SyntaxError ? unreadable(path) : gone();
+  }
+}
+
 export const server: Engine = {
   canAsk: true,
   about: (signal: AbortSignal) => json<About>("api/about", { signal }),
@@ -168,5 +193,9 @@ export const studioApi = {
   lessons: (signal: AbortSignal) => json<readonly LessonCard[]>("api/lessons", { signal }),
   lesson: (lesson: string, inputs: unknown, signal: AbortSignal) =>
     json<Worked>(`api/lessons/${name(lesson)}`, post({ inputs }, signal)),
+  heads: (wish: unknown, signal: AbortSignal) => study<HeadsStudied>("api/heads", wish, signal),
+  senses: (wish: unknown, signal: AbortSignal) => study<SensesStudied>("api/senses", wish, signal),
+  shipped: (signal: AbortSignal) =>
+    json<SensesShipped>("api/senses", { signal }).then(({ words }) => words),
   demo: (signal: AbortSignal) => json<unknown>("api/demo", post({}, signal)),
 };

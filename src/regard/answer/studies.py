@@ -1,0 +1,177 @@
+"""Studies of a loaded model: what every head does, and whether meanings of a word are told apart (L5).
+
+>>> from regard.answer.studies import heads, senses
+>>> heads("translator", to="fr")
+>>> senses("translator", "bank", to="fr").score()
+
+Both take a while. `head_steps` and `sense_steps` do the same step by step and say how far they are, so that
+others can ask the same model in between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from regard.answer.predictor import Predictor
+from regard.answer.tracing import looker, trace
+from regard.errors import DataError, UsageError
+from regard.tasks import Prediction
+from regard.tasks.axis import Axis
+from regard.traces.examples import SENSES, SENTENCES
+from regard.traces.head_roles import Head, is_special
+from regard.traces.head_survey import Sentence, Steps, finished, surveying
+from regard.traces.senses import Occurrence, Senses, at_layer, encoder_of, find, studied
+
+LONGEST = 40  # words of a sentence that heads are judged by
+MOST = 100  # sentences that heads are judged by
+OCCURRENCES = 200  # of a word
+
+Texts = Mapping[
+    str, Sequence[str]
+]  # sentences by the sense of the word in them; "" where nobody said
+
+
+def heads(
+    run: Predictor | str | Path, sentences: Sequence[str] | None = None, *, to: str | None = None
+) -> list[Head]:
+    """Every head of a model with its roles, measures and controls, over these sentences or its own."""
+    predictor = _predictor(run)
+    known = None if sentences is None else [Sentence.of(text) for text in sentences]
+    return finished(head_steps(predictor, known, to))
+
+
+def senses(
+    run: Predictor | str | Path,
+    word: str,
+    sentences: Sequence[str] | Texts | None = None,
+    *,
+    to: str | None = None,
+    layer: int | None = None,
+    groups: int | None = None,
+) -> Senses:
+    """Every occurrence of a word with its state behind a layer, in these sentences or those that ship."""
+    predictor = _predictor(run)
+    found = finished(sense_steps(predictor, word, texts_of(word, sentences), to, groups=groups))
+    return at_layer(found, layer)
+
+
+def head_steps(
+    predictor: Predictor, sentences: Sequence[Sentence] | None = None, to: str | None = None
+) -> Steps[list[Head]]:
+    """The same as `heads`, one text a step."""
+    kept = fit_to_judge(own_sentences(predictor) if sentences is None else sentences)
+    return surveying(looker(predictor, to or first_direction(predictor)), kept)
+
+
+def first_direction(predictor: Predictor) -> str | None:
+    """The first language that a model's card says it translates into."""
+    if predictor.card is None or not predictor.card.directions:
+        return None
+    return predictor.card.directions[0].partition("-")[2]
+
+
+def own_sentences(predictor: Predictor) -> list[Sentence]:
+    """What a model is judged by where nobody says otherwise: its held-out examples, or regard's sentences."""
+    if predictor.card is not None:
+        return [Sentence.of(text) for text in SENTENCES]
+    return [Sentence.of(*pair) for pair in predictor.run.probes()]
+
+
+def fit_to_judge(
+    sentences: Sequence[Sentence], longest: int = LONGEST, most: int = MOST
+) -> list[Sentence]:
+    """Those of 3 words and more, and not too long; an error where none is left."""
+    kept = [one for one in sentences if 3 <= len(one.words) <= longest][:most]
+    if not kept:
+        what = f"no sentence has 3 to {longest} words"
+        raise DataError(what, where="data", remedy="give longer sentences, or raise --longest")
+    return kept
+
+
+def texts_of(word: str, sentences: Sequence[str] | Texts | None = None) -> Texts:
+    """Sentences for a word by sense: somebody's own, or those that come with regard."""
+    if isinstance(sentences, Mapping):
+        return sentences
+    if sentences is not None:
+        return {"": sentences}
+    if word.casefold() not in SENSES:
+        known = ", ".join(SENSES)
+        what = f"no sentences for '{word}' come with regard"
+        raise UsageError(what, "word", f"take {known}; or give sentences of your own (--corpus)")
+    return SENSES[word.casefold()]
+
+
+def sense_steps(
+    predictor: Predictor,
+    word: str,
+    texts: Texts,
+    to: str | None = None,
+    *,
+    groups: int | None = None,
+    most: int = OCCURRENCES,
+) -> Steps[list[Senses]]:
+    """The word in every sentence, with its state behind each layer from 0 on; one occurrence a step."""
+    encoder_of(predictor.model)  # a model without layers is refused before anything is read
+    to = to or first_direction(predictor)
+    task = predictor.run.task
+
+    @lru_cache(4 * OCCURRENCES)
+    def axis_of(text: str) -> Axis:
+        return task.forced(text, Prediction("")).axes["source"]
+
+    def read(text: str) -> str:
+        part = predictor.whole(text, to)
+        return text if part is None else part.read
+
+    own = {read(text): text for some in texts.values() for text in some}
+    known = {sense: [read(text) for text in some] for sense, some in texts.items()}
+    found = find(word, known, axis_of)[:most]
+    labelled = []
+    for number, one in enumerate(found):
+        yield number, len(found)
+        words = [other.casefold() for other in axis_of(one.text).words[: one.place]]
+        labelled.append(
+            _labelled(predictor, one, own[one.text], word, words.count(word.casefold()), to)
+        )
+    return studied(task, predictor.model, word, labelled, axis_of, groups or max(2, len(texts)))
+
+
+def _labelled(
+    predictor: Predictor, one: Occurrence, text: str, word: str, before: int, to: str | None
+) -> Occurrence:
+    """In the person's own words, and with the word that it was translated by, if it was.
+
+    `before` are other occurrences in front of it in its sentence.
+    """
+    shown = replace(one, shown=_bare(predictor, text))
+    shown = replace(shown, span=_span(shown.shown, word, before))
+    if predictor.passages is None:
+        return shown
+    seen = trace(predictor, text, beam=1, to=to)
+    words = [own.casefold() for own in seen.axes["source"].words]
+    places = [number for number, own in enumerate(words) if own == word.casefold()]
+    if len(places) <= before:
+        return shown
+    column = seen.alignment()[:, places[before]]
+    said = seen.axes["target"].words
+    real = [number for number, own in enumerate(said) if not is_special(own)]
+    label = said[max(real, key=lambda number: column[number])] if real else ""
+    return replace(shown, label=label)
+
+
+def _bare(predictor: Predictor, text: str) -> str:
+    return text if predictor.passages is None else predictor.passages.bare(text)
+
+
+def _span(text: str, word: str, before: int) -> tuple[int, int] | None:
+    """Where the word stands among the letters of its sentence."""
+    found = list(re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE))
+    return found[before].span() if before < len(found) else None
+
+
+def _predictor(run: Predictor | str | Path) -> Predictor:
+    return run if isinstance(run, Predictor) else Predictor.load(run)
