@@ -149,6 +149,7 @@ def _encoder(settings: EncoderSettings, size: SourceSize, name: str) -> Encoder:
                 settings.layers,
                 bidirectional=settings.bidirectional,
                 dropout=settings.dropout,
+                axis=name,
             )
             return RnnEncoder(embedding, recurrent, settings.width)
         case TransformerSettings():

@@ -17,7 +17,7 @@ from regard.attention import (
     make_normaliser,
     make_score,
 )
-from regard.attention.attention import TARGET, Site
+from regard.attention.attention import INPUTS, TARGET, Site
 from regard.errors import UsageError
 from regard.layers import Embedding, SeveralHeads, Stack, make_cell
 from regard.models.build_transformer import decoder_block, final_norm, input_position, reach
@@ -139,7 +139,10 @@ def rnn_decoder(
     widths = [settings.width + (extra if fed else 0)] + [settings.width] * (settings.layers - 1)
     return RnnDecoder(
         table,
-        Stack(make_cell(settings.cell, width, settings.width) for width in widths),
+        Stack(
+            make_cell(settings.cell, width, settings.width, Site("self", INPUTS, INPUTS, number))
+            for number, width in enumerate(widths)
+        ),
         output_layer(settings.width, sizes.target, table.table if settings.tied else None, True),
         attention=attention,
         source_width=source_width or 1,

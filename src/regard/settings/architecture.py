@@ -31,6 +31,7 @@ NormaliserName = Literal[
 PositionName = Literal["none", "sinusoidal", "sinusoidal-halves", "learned", "rotary", "alibi"]
 Reach = Literal["full", "window", "strided", "global-window"]
 CellName = Literal["elman", "gru", "lstm"]
+TapeCellName = Literal["lstmn"]  # cells that keep every state and attend to them
 Activation = Literal["relu", "gelu", "gelu-tanh", "swish", "swiglu"]
 NormForm = Literal["standard", "plain"]
 NormOrder = Literal["pre", "post"]
@@ -90,8 +91,9 @@ class RnnEncoderSettings(Settings):
 
     kind: Literal["rnn"] = "rnn"
     """A recurrent network reads."""
-    cell: CellName = "gru"
-    """What a step is made of."""
+    cell: CellName | TapeCellName = "gru"
+    """What a step is made of; an lstmn remembers all of its states and attends to them (Cheng 2016), and reads
+    in one direction."""
     width: PositiveInt = 256
     """Neurons of a state, both directions together."""
     layers: PositiveInt = 1
@@ -184,8 +186,8 @@ class RnnReaderSettings(Settings):
 
     kind: Literal["rnn"] = "rnn"
     """A recurrent network writes."""
-    cell: CellName = "gru"
-    """What a step is made of."""
+    cell: CellName | TapeCellName = "gru"
+    """What a step is made of; an lstmn remembers all of its states and attends to them (Cheng 2016)."""
     width: PositiveInt = 256
     """Neurons of a state."""
     layers: PositiveInt = 1
