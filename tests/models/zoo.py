@@ -191,6 +191,12 @@ DECODERS: dict[str, ModelSettings] = {
         f"lm-rnn-{cell}": ModelSettings(reader=rnn_reader(cell=cell, layers=2, score="none"))
         for cell in (*CELLS, *TAPES)
     },
+    **{
+        f"lm-sentinel-{cell}": ModelSettings(
+            reader=rnn_reader(cell=cell, layers=2, score="none", points_back=3)
+        )
+        for cell in ("gru", "lstmn")
+    },
 }
 
 MODELS: dict[str, ModelSettings] = {

@@ -24,6 +24,7 @@ from regard.models.build_decoder import (
     copying,
     need,
     one_head,
+    pointing_back,
     rnn_decoder,
     rnn_decoder_of_several,
     table_of,
@@ -220,6 +221,8 @@ def _reader(
             return Pointer(cell, attention, width, visits=reader.visits)
         case RnnReaderSettings():
             own = rnn_decoder(reader, sizes, width if encoder else None, shared)
+            if reader.points_back:
+                return pointing_back(reader, own, width if encoder else None)
             return copying(reader, sizes, own, width if encoder else None)
         case TransformerReaderSettings():
             made = transformer_decoder(reader, sizes, width if encoder else None, shared)
@@ -236,13 +239,13 @@ def _reader_of_several(
     match reader:
         case TransformerReaderSettings(copies=False):
             return transformer_decoder(reader, sizes, widths, shared)
-        case RnnReaderSettings(copies=False):
+        case RnnReaderSettings(copies=False, points_back=0):
             return rnn_decoder_of_several(reader, sizes, widths, shared)
         case _:
             raise UsageError(
                 f"a '{reader.kind}' reader reads one source, and there are {len(widths)}",
                 where="model.reader.kind",
-                remedy="choose an rnn or a transformer reader that does not copy",
+                remedy="choose an rnn or a transformer reader that neither copies nor points back",
             )
 
 

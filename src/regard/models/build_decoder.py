@@ -24,6 +24,7 @@ from regard.models.build_transformer import decoder_block, final_norm, input_pos
 from regard.models.copying import Copying
 from regard.models.decoder import output_layer
 from regard.models.rnn_decoder import RnnDecoder
+from regard.models.sentinel import PointerSentinel
 from regard.models.transformer_decoder import TransformerDecoder
 from regard.question import SOURCE
 from regard.settings.architecture import (
@@ -172,6 +173,19 @@ def transformer_decoder(
         begin=sizes.begin,
         end=sizes.end,
     )
+
+
+def pointing_back(
+    settings: RnnReaderSettings, decoder: RnnDecoder, source_width: int | None
+) -> PointerSentinel:
+    """A language model that points at what it has said, with a sentinel."""
+    if source_width is not None or settings.copies:
+        raise UsageError(
+            "a language model points at its own earlier words, and this model has a source",
+            where="model.reader.points_back",
+            remedy="leave it at 0; to copy from a source, set model.reader.copies = true",
+        )
+    return PointerSentinel(decoder, window=settings.points_back)
 
 
 def copying(

@@ -92,7 +92,7 @@ class RnnEncoderSettings(Settings):
     kind: Literal["rnn"] = "rnn"
     """A recurrent network reads."""
     cell: CellName | TapeCellName = "gru"
-    """What a step is made of; an lstmn remembers all of its states and attends to them (Cheng 2016), and reads
+    """What a step is made of; an lstmn remembers all of its states and attends to them (Cheng 2016); it reads
     in one direction."""
     width: PositiveInt = 256
     """Neurons of a state, both directions together."""
@@ -209,6 +209,9 @@ class RnnReaderSettings(Settings):
     """How several sources are read: in one softmax, each for itself, one after the other, or weighed."""
     copies: bool = False
     """Each step may also copy a word of the source, by its attention (See 2017); one shared vocabulary."""
+    points_back: NonNegativeInt = 0
+    """Each step of a language model may also point at one of so many earlier words, or at a sentinel (Merity
+    2016): 50 to 200, or 0 for none."""
     dropout: Dropout = 0.1
     """Share of neurons left out while learning."""
 
