@@ -16,6 +16,7 @@ from regard.cli.target import Target, meant, reads_files, refuse_files
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
+    from regard.show.figure import Figure
     from regard.traces.trace import Trace
 
 
@@ -40,6 +41,13 @@ def look(
     all_heads: Annotated[bool, Option("--all-heads", help="Draw one map for each head.")] = False,
     numbers: Annotated[
         bool, Option("--numbers", help="Write the weights as numbers into the map.")
+    ] = False,
+    arcs: Annotated[
+        bool,
+        Option(
+            "--arcs",
+            help="Draw how a text is read: an arc from each word to the earlier one it looks at.",
+        ),
     ] = False,
     beam: Beam = None,
     svg: Annotated[
@@ -88,11 +96,11 @@ def look(
     if not (run / "config.json").is_file():  # a folder of Hugging Face says no languages
         Target.of(run).manner(Languages(to), [text] if texts else [])
     seen = _seen(run, text, to, beam)
-    _save(seen, site, head, {"svg": svg, "png": png, "html": html, "npz": npz})
+    _save(seen, site, head, arcs, {"svg": svg, "png": png, "html": html, "npz": npz})
     if as_json:
         print(seen.to_json(), flush=True)
     elif svg is png is html is npz is None:
-        _show(seen, seen.question, site, head, all_heads, numbers)
+        _show(seen, seen.question, site, head, all_heads, numbers, arcs)
 
 
 def _first_task() -> str:
@@ -122,17 +130,21 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
 
 
 def _save(
-    seen: Trace, site: str | None, head: int | None, places: Mapping[str, Path | None]
+    seen: Trace,
+    site: str | None,
+    head: int | None,
+    arcs: bool,
+    places: Mapping[str, Path | None],
 ) -> None:
     """Write a trace into files, each by its kind."""
     for kind, path in places.items():
         match kind if path is not None else "":
             case "svg":
-                from regard.show.svg_png import drawing
+                from regard.show.svg_png import written
 
-                _write(path, drawing(seen, site, head).encode())
+                _write(path, written(_figure(seen, site, head, arcs)).encode())
             case "png":
-                _write(path, _pixels(seen, site, head))
+                _write(path, _pixels(_figure(seen, site, head, arcs)))
             case "html":
                 from regard.show.page import page
 
@@ -151,10 +163,17 @@ def _write(path: Path | None, content: bytes) -> None:
     output.say(f"wrote {path}")
 
 
-def _pixels(seen: Trace, site: str | None, head: int | None) -> bytes:
-    from regard.show import figure, svg_png
+def _figure(seen: Trace, site: str | None, head: int | None, arcs: bool) -> Figure:
+    from regard.show import arcs as reading
+    from regard.show import figure
 
-    content, missing = svg_png.painted(figure.drawing(seen, site, head))
+    return (reading if arcs else figure).drawing(seen, site, head)
+
+
+def _pixels(drawn: Figure) -> bytes:
+    from regard.show import svg_png
+
+    content, missing = svg_png.painted(drawn)
     if missing:
         output.say(
             f"no font of this machine has {' '.join(missing)}: drawn as boxes, --svg has them"
@@ -175,10 +194,17 @@ def _own_question(predictor: Predictor) -> str:
 
 
 def _show(
-    seen: Trace, text: str, path: str | None, head: int | None, every: bool, numbers: bool
+    seen: Trace,
+    text: str,
+    path: str | None,
+    head: int | None,
+    every: bool,
+    numbers: bool,
+    arcs: bool,
 ) -> None:
     from rich.text import Text
 
+    from regard.show import arcs as reading
     from regard.show.heatmap import alignment, ribbons, shares, site_map
     from regard.show.label import one_line
 
@@ -186,7 +212,9 @@ def _show(
     heads = range(len(site.weights)) if every else [head]
     chosen = seen.look if path is None and head is None and not every else None
     several = seen.beside(site) if path is None and head is None and not every else []
-    if chosen is not None:
+    if arcs:
+        pictures = [reading.arcs(seen, path, head)]
+    elif chosen is not None:
         pictures = [alignment(seen, numbers)]
     elif len(several) > 1:
         pictures = [site_map(seen, one.path, numbers=numbers) for one in several]
