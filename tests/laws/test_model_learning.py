@@ -10,7 +10,8 @@ from tests.models.zoo import MODELS, SOURCE, example_of, fresh
 def idle(name, path):
     """Weights that a choice leaves without work, by its own definition."""
     blind = "score-location" in name and ".key." in path  # the location score never looks at a key
-    alone = name.startswith("lm-rnn") and re.search(r"bridge.*weight", path)  # nothing to bridge
+    source_free = name.startswith(("lm-rnn", "lm-sentinel"))  # nothing to bridge
+    alone = source_free and re.search(r"bridge.*weight", path)
     first = name == "classify-first" and "forward_cells.0.fused.weight_hh" in path  # no past at 0
     return blind or bool(alone) or first
 

@@ -31,9 +31,10 @@ from regard.models import (
     TransformerSettings,
     build,
 )
-from regard.settings.architecture import Pooling, PositionName, Reach
+from regard.settings.architecture import Pooling, PositionName, Reach, TapeCellName
 
 CELLS = get_args(CellName)
+TAPES = get_args(TapeCellName)  # which read in one direction
 POSITIONS = get_args(PositionName)
 REACHES = [reach for reach in get_args(Reach) if reach != "full"]
 POOLINGS = get_args(Pooling)
@@ -101,7 +102,10 @@ ENCODERS: dict[str, RnnEncoderSettings | TransformerSettings] = {
         f"rnn-{cell}-{'bi' if both else 'uni'}-{layers}": rnn(
             cell=cell, bidirectional=both, layers=layers
         )
-        for cell, both, layers in product(CELLS, (False, True), (1, 2))
+        for cell, both, layers in [
+            *product(CELLS, (False, True), (1, 2)),
+            *product(TAPES, (False,), (1, 2)),
+        ]
     },
     **{
         f"transformer-{name}": transformer(**choice)
@@ -146,10 +150,10 @@ DECODERS: dict[str, ModelSettings] = {
     },
     **{
         f"rnn-{cell}-{looks}-2": ModelSettings(
-            encoder=rnn(cell=cell, layers=2, width=10),
+            encoder=rnn(cell=cell, layers=2, width=10, bidirectional=cell not in TAPES),
             reader=rnn_reader(cell=cell, layers=2, looks=looks, tied=False),
         )
-        for cell, looks in product(CELLS, ("after", "before"))
+        for cell, looks in product((*CELLS, *TAPES), ("after", "before"))
     },
     **{
         f"rnn-{name}": ModelSettings(encoder=transformer(), reader=rnn_reader(normalise=name))
@@ -195,7 +199,13 @@ DECODERS: dict[str, ModelSettings] = {
     },
     **{
         f"lm-rnn-{cell}": ModelSettings(reader=rnn_reader(cell=cell, layers=2, score="none"))
-        for cell in CELLS
+        for cell in (*CELLS, *TAPES)
+    },
+    **{
+        f"lm-sentinel-{cell}": ModelSettings(
+            reader=rnn_reader(cell=cell, layers=2, score="none", points_back=3)
+        )
+        for cell in ("gru", "lstmn")
     },
 }
 

@@ -29,6 +29,9 @@ INPUTS = "inputs"  # what a decoder reads: the begin symbol, then what it has sa
 TARGET = "target"  # what each step says
 LABEL = "label"  # the one answer about a whole source
 PLACES = "places"  # what a pointer chooses from: the stop sign, then the items of the source
+SENTINEL = (
+    "sentinel"  # what is looked at instead of any word: the one key before a decoder's inputs
+)
 SOURCES = "sources"  # the sources themselves, where an attention weighs them
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, final
 
 from typer import Option
 
@@ -17,7 +19,21 @@ from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
+    from regard.show.figure import Figure
     from regard.traces.trace import Trace
+
+
+@final
+@dataclass(frozen=True)
+class _Picture:
+    """Which attention is drawn, and how."""
+
+    site: str | None
+    head: int | None
+    every: bool
+    numbers: bool
+    turned: bool
+    arcs: bool
 
 
 @command
@@ -62,6 +78,13 @@ def look(
         Option(
             "--positions",
             help="Draw the vectors that the model adds to tell positions, learned or computed, as colours.",
+        ),
+    ] = False,
+    arcs: Annotated[
+        bool,
+        Option(
+            "--arcs",
+            help="Draw how a text is read: an arc from each word to the earlier one it looks at.",
         ),
     ] = False,
     beam: Beam = None,
@@ -115,6 +138,7 @@ def look(
         of_attention = {"--site": site, "--head": head, "--png": png, "--html": html, "--npz": npz}
         unused = {name: value is not None for name, value in of_attention.items()}
         unused |= {"--all-heads": all_heads, "--numbers": numbers, "--turned": turned}
+        unused["--arcs"] = arcs
         if several:
             unused |= {"--unrolled": unrolled, "--positions": positions}
             _orders(run, text, several, beam, svg, as_json, unused)
@@ -128,11 +152,12 @@ def look(
         where = "--html" if html else "--npz" if npz else "--json"
         raise UsageError("only a map can be turned", "--turned", f"leave out {where}, or --turned")
     seen = _seen(run, text, to, beam)
-    _save(seen, site, head, turned, {"svg": svg, "png": png, "html": html, "npz": npz})
+    picture = _Picture(site, head, all_heads, numbers, turned, arcs)
+    _save(seen, picture, {"svg": svg, "png": png, "html": html, "npz": npz})
     if as_json:
         print(seen.to_json(), flush=True)
     elif svg is png is html is npz is None:
-        _show(seen, seen.question, site, head, all_heads, numbers, turned)
+        _show(seen, picture)
 
 
 def _orders(
@@ -208,26 +233,20 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
     return trace(predictor, text or _own_question(predictor), beam=beam, to=to)
 
 
-def _save(
-    seen: Trace,
-    site: str | None,
-    head: int | None,
-    turned: bool,
-    places: Mapping[str, Path | None],
-) -> None:
+def _save(seen: Trace, picture: _Picture, places: Mapping[str, Path | None]) -> None:
     """Write a trace into files, each by its kind."""
     for kind, path in places.items():
         match kind if path is not None else "":
             case "svg":
-                from regard.show.svg_png import drawing
+                from regard.show.svg_png import written
 
-                _write(path, drawing(seen, site, head, turned=turned).encode())
+                _write(path, written(_figure(seen, picture)).encode())
             case "png":
-                _write(path, _pixels(seen, site, head, turned))
+                _write(path, _pixels(_figure(seen, picture)))
             case "html":
                 from regard.show.page import page
 
-                _write(path, page(seen, site=site, head=head).encode())
+                _write(path, page(seen, site=picture.site, head=picture.head).encode())
             case "npz":
                 assert path is not None
                 seen.save(path)
@@ -242,10 +261,18 @@ def _write(path: Path | None, content: bytes) -> None:
     output.say(f"wrote {path}")
 
 
-def _pixels(seen: Trace, site: str | None, head: int | None, turned: bool) -> bytes:
-    from regard.show import figure, svg_png
+def _figure(seen: Trace, picture: _Picture) -> Figure:
+    from regard.show import arcs, figure
 
-    content, missing = svg_png.painted(figure.drawing(seen, site, head, turned=turned))
+    if picture.arcs:
+        return arcs.drawing(seen, picture.site, picture.head)
+    return figure.drawing(seen, picture.site, picture.head, turned=picture.turned)
+
+
+def _pixels(drawn: Figure) -> bytes:
+    from regard.show import svg_png
+
+    content, missing = svg_png.painted(drawn)
     if missing:
         output.say(
             f"no font of this machine has {' '.join(missing)}: drawn as boxes, --svg has them"
@@ -265,37 +292,33 @@ def _own_question(predictor: Predictor) -> str:
         raise UsageError("this run kept no examples", where, "give a text to answer") from None
 
 
-def _show(
-    seen: Trace,
-    text: str,
-    path: str | None,
-    head: int | None,
-    every: bool,
-    numbers: bool,
-    turned: bool,
-) -> None:
+def _show(seen: Trace, picture: _Picture) -> None:
     from rich.text import Text
 
+    from regard.show import arcs
     from regard.show.heatmap import alignment, ribbons, shares, site_map
     from regard.show.label import one_line
 
-    site = seen.site(path)
-    heads = range(len(site.weights)) if every else [head]
-    chosen = seen.look if path is None and head is None and not every else None
-    several = seen.beside(site) if path is None and head is None and not every else []
-    if chosen is not None:
-        pictures = [alignment(seen, numbers, turned)]
+    site = seen.site(picture.site)
+    draw = partial(site_map, seen, numbers=picture.numbers, turned=picture.turned)
+    alone = picture.site is None and picture.head is None and not picture.every
+    chosen, several = (seen.look, seen.beside(site)) if alone else (None, [])
+    heads = range(len(site.weights)) if picture.every else [picture.head]
+    if picture.arcs:
+        pictures = [arcs.arcs(seen, picture.site, picture.head)]
+    elif chosen is not None:
+        pictures = [alignment(seen, picture.numbers, picture.turned)]
     elif len(several) > 1:
-        pictures = [site_map(seen, one.path, numbers=numbers, turned=turned) for one in several]
-        pictures += [picture for picture in [shares(seen)] if picture is not None]
+        pictures = [draw(one.path) for one in several]
+        pictures += [one for one in [shares(seen)] if one is not None]
     else:
-        pictures = [site_map(seen, site.path, one, numbers=numbers, turned=turned) for one in heads]
+        pictures = [draw(site.path, one) for one in heads]
     pictures += ribbons(seen)
     answer = f"  ->  {one_line(seen.answer.text)}" if seen.answer.text else ""
-    output.show(Text(f"{one_line(text)}{answer}"))
-    for picture in pictures:
+    output.show(Text(f"{one_line(seen.question)}{answer}"))
+    for one in pictures:
         print()
-        output.show(picture)
+        output.show(one)
     drawn = {one.path for one in (several or [site])}
     others = [other.path for other in seen.sites if other.path not in drawn]
     if chosen is not None:

@@ -4,7 +4,7 @@ from regard.layers.block import DecoderBlock, EncoderBlock, Stack
 from regard.layers.connected import Connected
 from regard.layers.convolution import Convolution
 from regard.layers.front_end import Embedded, Embedding, Frames, FrontEnd, Patches, Source, narrowed
-from regard.layers.recurrent import Cell, Elman, Gru, Lstm, Recurrent, make_cell
+from regard.layers.recurrent import Cell, Elman, Gru, Lstm, Lstmn, Recurrent, make_cell
 from regard.layers.several import Memories, SeveralHeads
 from regard.layers.sublayer import FeedForward, LayerNorm, Residual
 from regard.settings.architecture import Activation, CellName, NormForm, NormOrder
@@ -26,6 +26,7 @@ __all__ = [
     "Gru",
     "LayerNorm",
     "Lstm",
+    "Lstmn",
     "Memories",
     "NormForm",
     "NormOrder",

@@ -14,9 +14,11 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.attention import Attention, Memory, Softmax, make_score
+from regard.attention.attention import Site
 from regard.errors import UsageError, nearest
 from regard.layers.block import Stack
-from regard.settings.architecture import CellName
+from regard.settings.architecture import CellName, TapeCellName
 
 State = tuple[Tensor, ...]  # (hidden,) or, for an LSTM, (hidden, cell); each (batch, width)
 Inputs = Float[Tensor, "batch length input_width"]
@@ -27,6 +29,7 @@ class Cell(nn.Module, ABC):
     """One recurrent layer, one direction; weights lie as torch's fused kernels want them."""
 
     num_states: ClassVar[int] = 1
+    is_fused: ClassVar[bool] = True  # whether one kernel runs all steps
 
     def __init__(self, fused: nn.RNNBase) -> None:
         super().__init__()
@@ -54,9 +57,13 @@ class Cell(nn.Module, ABC):
         outputs, _ = self.fused(inputs, start if self.num_states > 1 else start[0])
         return outputs
 
+    def begin(self, parts: State) -> State:
+        """The state before the first step, from the `num_states` tensors that it begins with."""
+        return parts
+
     def zeros(self, like: Tensor) -> State:
         """The state before anything was read."""
-        return (like.new_zeros(like.shape[0], self.width),) * self.num_states
+        return self.begin((like.new_zeros(like.shape[0], self.width),) * self.num_states)
 
     def _input_part(self, inputs: Tensor) -> Tensor:
         return F.linear(inputs, self.weights[0], self.weights[2])
@@ -102,20 +109,79 @@ class Lstm(Cell):
 
     def __init__(self, input_width: int, width: int) -> None:
         super().__init__(nn.LSTM(input_width, width, batch_first=True))
-        # A forget gate that starts open: gradients reach far back from the first day.
-        nn.init.ones_(self.weights[2].detach()[width : 2 * width])
+        _begin_open(self)
 
     def step(self, inputs: Float[Tensor, "batch input_width"], state: State) -> State:
-        """Gates in torch's order: input, forget, cell, output."""
+        """The gates see the input and the last hidden state."""
         hidden, cell = state
-        gates = self._input_part(inputs) + self._hidden_part(hidden)
-        enter, forget, new, leave = gates.chunk(4, -1)
-        cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
-        return torch.sigmoid(leave) * torch.tanh(cell), cell
+        return _lstm(self._input_part(inputs) + self._hidden_part(hidden), cell)
 
 
-def make_cell(name: str, input_width: int, width: int) -> Cell:
-    """A cell by its name."""
+def _begin_open(cell: Cell) -> None:
+    """A forget gate that starts open: gradients reach far back from the first day."""
+    nn.init.ones_(cell.weights[2].detach()[cell.width : 2 * cell.width])
+
+
+def _lstm(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    """h_t and c_t; gates in torch's order: input, forget, cell, output."""
+    enter, forget, new, leave = gates.chunk(4, -1)
+    cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
+    return torch.sigmoid(leave) * torch.tanh(cell), cell
+
+
+@final
+class Lstmn(Cell):
+    """An LSTM that keeps every state on a tape, and reads the tape before each step (Cheng 2016; L31).
+
+    a_i = v . tanh(W_h h_i + W_x x_t + W_r r_{t-1}),  s = softmax(a)  over all i < t
+    r_t = sum_i s_i h_i,  m_t = sum_i s_i c_i;  then an LSTM's step from r_t and m_t in place of h and c
+
+    The paper writes r and m as h and c with a tilde. Before the first step the tape is empty, and the step is
+    an LSTM's own. A state is (h, c, r, keys, values): the tape is its last two, ready to be attended to.
+    """
+
+    num_states = 2
+    is_fused = False
+
+    def __init__(self, input_width: int, width: int, site: Site | None = None) -> None:
+        super().__init__(nn.LSTM(input_width, width, batch_first=True))
+        _begin_open(self)
+        score = make_score("additive", query_width=input_width + width, key_width=width)
+        self.attention = Attention(score, Softmax(), site=site)
+
+    def begin(self, parts: State) -> State:
+        """An empty tape."""
+        hidden, cell = parts
+        nothing = torch.cat(parts, -1)[:, None, None][:, :, :0]
+        tape = self.attention.remember(nothing[..., : self.width], nothing)
+        return hidden, cell, hidden, tape.key, tape.value
+
+    def step(self, inputs: Float[Tensor, "batch input_width"], state: State) -> State:
+        """Read the tape, take an LSTM's step from what was read, and write the new state on the tape."""
+        hidden, cell, before, keys, values = state
+        query = torch.cat([inputs, before], -1)[:, None, None]
+        read = self.attention(query, Memory(keys, values))[:, 0, 0]
+        if keys.shape[2]:  # else nothing was written yet, and what there is was there at the start
+            hidden, cell = read.chunk(2, -1)
+        after = _lstm(self._input_part(inputs) + self._hidden_part(hidden), cell)
+        value = torch.cat(after, -1)[:, None, None]
+        written = self.attention.remember(value[..., : self.width], value)
+        keys, values = torch.cat([keys, written.key], 2), torch.cat([values, written.value], 2)
+        return *after, hidden, keys, values
+
+    def run(self, inputs: Inputs, state: State) -> Outputs:
+        """Step by step: what is read next depends on what was read."""
+        if len(state) == self.num_states:
+            state = self.begin(state)
+        outputs = []
+        for moment in inputs.unbind(1):
+            state = self.step(moment, state)
+            outputs.append(state[0])
+        return torch.stack(outputs, 1)
+
+
+def make_cell(name: str, input_width: int, width: int, site: Site | None = None) -> Cell:
+    """A cell by its name; `site` is what the attention of a cell that has one says of itself."""
     match name:
         case "elman":
             return Elman(input_width, width)
@@ -123,10 +189,11 @@ def make_cell(name: str, input_width: int, width: int) -> Cell:
             return Gru(input_width, width)
         case "lstm":
             return Lstm(input_width, width)
+        case "lstmn":
+            return Lstmn(input_width, width, site)
         case _:
-            raise UsageError(
-                f"no cell '{name}'", where="cell", remedy=nearest(name, ["elman", "gru", "lstm"])
-            )
+            known = ["elman", "gru", "lstm", "lstmn"]
+            raise UsageError(f"no cell '{name}'", where="cell", remedy=nearest(name, known))
 
 
 @final
@@ -135,15 +202,22 @@ class Recurrent(nn.Module):
 
     def __init__(
         self,
-        cell: CellName,
+        cell: CellName | TapeCellName,
         input_width: int,
         width: int,
         num_layers: int,
         *,
         bidirectional: bool = False,
         dropout: float = 0.0,
+        axis: str = "source",
     ) -> None:
         super().__init__()
+        if bidirectional and cell == "lstmn":
+            raise UsageError(
+                "an lstmn reads from left to right, and remembers what it has read",
+                where="model.encoder.bidirectional",
+                remedy="set bidirectional = false, or choose another cell",
+            )
         if bidirectional and width % 2:
             raise UsageError(
                 f"two directions share the width half and half; {width} is odd",
@@ -153,7 +227,10 @@ class Recurrent(nn.Module):
         self.width = width
         half = width // 2 if bidirectional else width
         widths = [input_width] + [width] * (num_layers - 1)
-        self.forward_cells = Stack(make_cell(cell, w, half) for w in widths)
+        self.forward_cells = Stack(
+            make_cell(cell, w, half, Site("self", axis, axis, number))
+            for number, w in enumerate(widths)
+        )
         self.backward_cells = Stack(make_cell(cell, w, half) for w in widths if bidirectional)
         self.dropout = nn.Dropout(dropout)
 

@@ -25,6 +25,7 @@ from regard.models.readers import (
     Tagger,
 )
 from regard.models.rnn_decoder import RnnDecoder
+from regard.models.sentinel import PointerSentinel
 from regard.models.transformer_decoder import TransformerDecoder
 from regard.question import SOURCE
 from regard.settings.architecture import (
@@ -59,6 +60,7 @@ __all__ = [
     "Padded",
     "PointSettings",
     "Pointer",
+    "PointerSentinel",
     "Pool",
     "Reader",
     "RnnDecoder",

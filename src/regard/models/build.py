@@ -25,6 +25,7 @@ from regard.models.build_decoder import (
     marginal,
     need,
     one_head,
+    pointing_back,
     rnn_decoder,
     rnn_decoder_of_several,
     table_of,
@@ -151,6 +152,7 @@ def _encoder(settings: EncoderSettings, size: SourceSize, name: str) -> Encoder:
                 settings.layers,
                 bidirectional=settings.bidirectional,
                 dropout=settings.dropout,
+                axis=name,
             )
             return RnnEncoder(embedding, recurrent, settings.width)
         case TransformerSettings():
@@ -226,6 +228,8 @@ def _reader(
             own = rnn_decoder(reader, sizes, width if encoder else None, shared)
             if reader.normalise == "marginal":
                 return marginal(reader, own)
+            if reader.points_back:
+                return pointing_back(reader, own, width if encoder else None)
             return copying(reader, sizes, own, width if encoder else None)
         case TransformerReaderSettings():
             made = transformer_decoder(reader, sizes, width if encoder else None, shared)
@@ -242,13 +246,13 @@ def _reader_of_several(
     match reader:
         case TransformerReaderSettings(copies=False):
             return transformer_decoder(reader, sizes, widths, shared)
-        case RnnReaderSettings(copies=False):
+        case RnnReaderSettings(copies=False, points_back=0):
             return rnn_decoder_of_several(reader, sizes, widths, shared)
         case _:
             raise UsageError(
                 f"a '{reader.kind}' reader reads one source, and there are {len(widths)}",
                 where="model.reader.kind",
-                remedy="choose an rnn or a transformer reader that does not copy",
+                remedy="choose an rnn or a transformer reader that neither copies nor points back",
             )
 
 

@@ -17,7 +17,7 @@ from regard.attention import (
     make_normaliser,
     make_score,
 )
-from regard.attention.attention import TARGET, Site
+from regard.attention.attention import INPUTS, TARGET, Site
 from regard.errors import UsageError
 from regard.layers import Embedding, SeveralHeads, Stack, make_cell
 from regard.models.build_transformer import decoder_block, final_norm, input_position, reach
@@ -25,6 +25,7 @@ from regard.models.copying import Copying
 from regard.models.decoder import output_layer
 from regard.models.marginal import Marginal
 from regard.models.rnn_decoder import RnnDecoder
+from regard.models.sentinel import PointerSentinel
 from regard.models.transformer_decoder import TransformerDecoder
 from regard.question import SOURCE
 from regard.settings.architecture import (
@@ -151,7 +152,10 @@ def rnn_decoder(
     widths = [settings.width + (extra if fed else 0)] + [settings.width] * (settings.layers - 1)
     return RnnDecoder(
         table,
-        Stack(make_cell(settings.cell, width, settings.width) for width in widths),
+        Stack(
+            make_cell(settings.cell, width, settings.width, Site("self", INPUTS, INPUTS, number))
+            for number, width in enumerate(widths)
+        ),
         output_layer(settings.width, sizes.target, table.table if settings.tied else None, True),
         attention=attention,
         source_width=source_width or 1,
@@ -192,6 +196,19 @@ def transformer_decoder(
         begin=sizes.begin,
         end=sizes.end,
     )
+
+
+def pointing_back(
+    settings: RnnReaderSettings, decoder: RnnDecoder, source_width: int | None
+) -> PointerSentinel:
+    """A language model that points at what it has said, with a sentinel."""
+    if source_width is not None or settings.copies:
+        raise UsageError(
+            "a language model points at its own earlier words, and this model has a source",
+            where="model.reader.points_back",
+            remedy="leave it at 0; to copy from a source, set model.reader.copies = true",
+        )
+    return PointerSentinel(decoder, window=settings.points_back)
 
 
 def copying(

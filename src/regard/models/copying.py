@@ -117,13 +117,7 @@ class Copying(Decoder[CopyState]):
         self, output: Tensor, targets: Int[Tensor, ...], smoothing: float = 0.0
     ) -> Float[Tensor, ""]:
         """-log p of each target; smoothing spreads some of the mass over the words of the vocabulary."""
-        judged = targets != IGNORE
-        own = output.gather(-1, targets.masked_fill(~judged, 0).unsqueeze(-1)).squeeze(-1)
-        losses = -own
-        if smoothing:
-            every = -output[..., : self.vocabulary].mean(-1)
-            losses = (1 - smoothing) * losses + smoothing * every
-        return losses[judged].sum()
+        return mixture_loss(output, targets, smoothing, self.vocabulary)
 
     def _memory(self, encoded: Encoded) -> Memory | None:
         if self.attention is None:
@@ -169,6 +163,19 @@ class Copying(Decoder[CopyState]):
         tiny = torch.finfo(mixed.dtype).tiny
         known = torch.where(mixed > 0, mixed, torch.ones_like(mixed)).clamp(min=tiny).log()
         return known.masked_fill(mixed <= 0, -torch.inf)
+
+
+def mixture_loss(
+    output: Tensor, targets: Int[Tensor, ...], smoothing: float, vocabulary: int
+) -> Float[Tensor, ""]:
+    """The loss of an output that is log p itself, summed over the targets that are judged."""
+    judged = targets != IGNORE
+    own = output.gather(-1, targets.masked_fill(~judged, 0).unsqueeze(-1)).squeeze(-1)
+    losses = -own
+    if smoothing:
+        every = -output[..., :vocabulary].mean(-1)
+        losses = (1 - smoothing) * losses + smoothing * every
+    return losses[judged].sum()
 
 
 def _position(state: CopyState) -> int:

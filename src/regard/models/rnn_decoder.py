@@ -89,6 +89,8 @@ class RnnDecoder(TokenDecoder[RnnState]):
         """Whether a step waits for the one before, so that no kernel can run them all."""
         if isinstance(self.attention, Attention) and self.attention.score.sees:
             return True
+        if not all(cell.is_fused for cell in self.cells):
+            return True
         return self.extra == "readout" or (self.extra == "source" and self.attention is not None)
 
     def compile_steps(self) -> None:
@@ -108,7 +110,7 @@ class RnnDecoder(TokenDecoder[RnnState]):
         """The first hidden state of each layer is a bridge from the encoder's last one."""
         summaries = encoded.summaries(len(self.cells))
         parts = [
-            torch.tanh(bridge(summary)).chunk(cell.num_states, -1)
+            cell.begin(torch.tanh(bridge(summary)).chunk(cell.num_states, -1))
             for bridge, summary, cell in zip(self.bridge, summaries, self.cells, strict=True)
         ]
         memory: Memory | Memories | None = None
@@ -120,7 +122,7 @@ class RnnDecoder(TokenDecoder[RnnState]):
             states = encoded.states.unsqueeze(1)  # one head
             memory = self.attention.remember(states, states, encoded.padding)
         fed = encoded.states.new_zeros(len(encoded.states), self.readout.out_features)
-        return RnnState(tuple(tuple(part) for part in parts), memory, summaries[-1], fed)
+        return RnnState(tuple(map(tuple, parts)), memory, summaries[-1], fed)
 
     def step(
         self, state: RnnState, tokens: Int[Tensor, " batch"]

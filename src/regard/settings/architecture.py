@@ -32,6 +32,7 @@ ChoosingName = Literal["sampled"]  # normalisers that choose by chance, and lear
 PositionName = Literal["none", "sinusoidal", "sinusoidal-halves", "learned", "rotary", "alibi"]
 Reach = Literal["full", "window", "strided", "global-window"]
 CellName = Literal["elman", "gru", "lstm"]
+TapeCellName = Literal["lstmn"]  # cells that keep every state and attend to them
 Activation = Literal["relu", "gelu", "gelu-tanh", "swish", "swiglu"]
 NormForm = Literal["standard", "plain"]
 NormOrder = Literal["pre", "post", "none"]
@@ -93,8 +94,9 @@ class RnnEncoderSettings(Settings):
 
     kind: Literal["rnn"] = "rnn"
     """A recurrent network reads."""
-    cell: CellName = "gru"
-    """What a step is made of."""
+    cell: CellName | TapeCellName = "gru"
+    """What a step is made of; an lstmn remembers all of its states and attends to them (Cheng 2016); it reads
+    in one direction."""
     width: PositiveInt = 256
     """Neurons of a state, both directions together."""
     layers: PositiveInt = 1
@@ -192,8 +194,8 @@ class RnnReaderSettings(Settings):
 
     kind: Literal["rnn"] = "rnn"
     """A recurrent network writes."""
-    cell: CellName = "gru"
-    """What a step is made of."""
+    cell: CellName | TapeCellName = "gru"
+    """What a step is made of; an lstmn remembers all of its states and attends to them (Cheng 2016)."""
     width: PositiveInt = 256
     """Neurons of a state."""
     layers: PositiveInt = 1
@@ -219,6 +221,9 @@ class RnnReaderSettings(Settings):
     """How several sources are read: in one softmax, each for itself, one after the other, or weighed."""
     copies: bool = False
     """Each step may also copy a word of the source, by its attention (See 2017); one shared vocabulary."""
+    points_back: NonNegativeInt = 0
+    """Each step of a language model may also point at one of so many earlier words, or at a sentinel (Merity
+    2016): 50 to 200, or 0 for none."""
     dropout: Dropout = 0.1
     """Share of neurons left out while learning."""
 

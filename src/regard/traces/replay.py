@@ -90,7 +90,7 @@ def shares(sites: Sequence[TracedSite], axes: Mapping[str, Axis]) -> tuple[Ribbo
         if site.kind == "choice":
             for number, name in enumerate(axes[SOURCES].pieces):
                 rows.setdefault(name, []).append(site.weights[:, :, number].mean(0))
-        elif "[" in site.path:  # one softmax over the keys of all sources
+        elif "[" in site.path and site.kind == "cross":  # one softmax over the keys of all sources
             rows.setdefault(site.keys, []).append(site.weights.sum(2).mean(0))
     return tuple(
         Ribbon(f"share of {name}", TARGET, tuple(map(float, np.mean(some, 0))))
