@@ -16,6 +16,7 @@ from regard.cli.target import Target, meant, reads_files, refuse_files
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
+    from regard.show.overlay import Manner
     from regard.traces.trace import Trace
 
 
@@ -40,6 +41,13 @@ def look(
     all_heads: Annotated[bool, Option("--all-heads", help="Draw one map for each head.")] = False,
     numbers: Annotated[
         bool, Option("--numbers", help="Write the weights as numbers into the map.")
+    ] = False,
+    smooth: Annotated[
+        bool,
+        Option(
+            "--smooth",
+            help="Over a picture, interpolate between the cells. The default is one square a weight.",
+        ),
     ] = False,
     beam: Beam = None,
     svg: Annotated[
@@ -88,11 +96,12 @@ def look(
     if not (run / "config.json").is_file():  # a folder of Hugging Face says no languages
         Target.of(run).manner(Languages(to), [text] if texts else [])
     seen = _seen(run, text, to, beam)
-    _save(seen, site, head, {"svg": svg, "png": png, "html": html, "npz": npz})
+    manner: Manner = "smooth" if smooth else "cells"
+    _save(seen, site, head, {"svg": svg, "png": png, "html": html, "npz": npz}, manner)
     if as_json:
         print(seen.to_json(), flush=True)
     elif svg is png is html is npz is None:
-        _show(seen, seen.question, site, head, all_heads, numbers)
+        _show(seen, site, head, all_heads, numbers, manner)
 
 
 def _first_task() -> str:
@@ -122,7 +131,11 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
 
 
 def _save(
-    seen: Trace, site: str | None, head: int | None, places: Mapping[str, Path | None]
+    seen: Trace,
+    site: str | None,
+    head: int | None,
+    places: Mapping[str, Path | None],
+    manner: Manner,
 ) -> None:
     """Write a trace into files, each by its kind."""
     for kind, path in places.items():
@@ -130,9 +143,9 @@ def _save(
             case "svg":
                 from regard.show.svg_png import drawing
 
-                _write(path, drawing(seen, site, head).encode())
+                _write(path, drawing(seen, site, head, manner=manner).encode())
             case "png":
-                _write(path, _pixels(seen, site, head))
+                _write(path, _pixels(seen, site, head, manner))
             case "html":
                 from regard.show.page import page
 
@@ -151,10 +164,10 @@ def _write(path: Path | None, content: bytes) -> None:
     output.say(f"wrote {path}")
 
 
-def _pixels(seen: Trace, site: str | None, head: int | None) -> bytes:
-    from regard.show import figure, svg_png
+def _pixels(seen: Trace, site: str | None, head: int | None, manner: Manner) -> bytes:
+    from regard.show import sheet, svg_png
 
-    content, missing = svg_png.painted(figure.drawing(seen, site, head))
+    content, missing = svg_png.painted(sheet.drawing(seen, site, head, manner=manner))
     if missing:
         output.say(
             f"no font of this machine has {' '.join(missing)}: drawn as boxes, --svg has them"
@@ -175,27 +188,31 @@ def _own_question(predictor: Predictor) -> str:
 
 
 def _show(
-    seen: Trace, text: str, path: str | None, head: int | None, every: bool, numbers: bool
+    seen: Trace, path: str | None, head: int | None, every: bool, numbers: bool, manner: Manner
 ) -> None:
     from rich.text import Text
 
-    from regard.show.heatmap import alignment, ribbons, shares, site_map
+    from regard.question import titled
+    from regard.show.heatmap import alignment, ribbons, shares
     from regard.show.label import one_line
+    from regard.show.overlay import draws_pictures, picture_maps
 
     site = seen.site(path)
     heads = range(len(site.weights)) if every else [head]
     chosen = seen.look if path is None and head is None and not every else None
     several = seen.beside(site) if path is None and head is None and not every else []
-    if chosen is not None:
+    if chosen is not None and not draws_pictures(seen, path):
         pictures = [alignment(seen, numbers)]
     elif len(several) > 1:
-        pictures = [site_map(seen, one.path, numbers=numbers) for one in several]
+        pictures = [picture_maps(seen, one.path, manner=manner, numbers=numbers) for one in several]
         pictures += [picture for picture in [shares(seen)] if picture is not None]
     else:
-        pictures = [site_map(seen, site.path, one, numbers=numbers) for one in heads]
+        pictures = [
+            picture_maps(seen, site.path, one, manner=manner, numbers=numbers) for one in heads
+        ]
     pictures += ribbons(seen)
     answer = f"  ->  {one_line(seen.answer.text)}" if seen.answer.text else ""
-    output.show(Text(f"{one_line(text)}{answer}"))
+    output.show(Text(f"{one_line(titled(seen.question))}{answer}"))
     for picture in pictures:
         print()
         output.show(picture)

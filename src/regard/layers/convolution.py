@@ -69,8 +69,8 @@ class ResidualBlock(nn.Module):
 class Stage(nn.Module):
     """Half the height and width by a convolution with stride 2, then blocks at that size.
 
-    The centre of its kernel is on the first of each two pixels, or, with `late`, on the second. The last stage
-    alone is late: then what a state sees lies around its own square, and not around the square's corner.
+    The centre of its kernel is on the first of each two pixels, or, with `late`, on the second. The last
+    stage alone is late: then what a state sees lies around its own square, and not around a corner of it.
     """
 
     def __init__(
@@ -97,8 +97,9 @@ class Stage(nn.Module):
 class Convolution(FrontEnd):
     """One state a region: a square of 2^stages pixels and its surroundings (Xu 2015: annotation vectors).
 
-    Without blocks a state sees 2^(stages + 1) - 1 pixels across, those of its own square in their middle, so that
-    a map of attention means the place it shows. While learning, `warp` distorts each picture a little, and `mirror` turns half of them around.
+    Without blocks a state sees 2^(stages + 1) - 1 pixels across, its own square in their middle, so that a
+    map of attention means the place it shows. While learning, `warp` distorts each picture a little, and
+    `mirror` turns half of them around.
     """
 
     def __init__(
@@ -153,6 +154,11 @@ class Convolution(FrontEnd):
     def states_a_column(self) -> int:
         """The rows of regions."""
         return self._halved(self.num_rows)
+
+    @property
+    def side(self) -> int:
+        """Pixels of its own that a state has a side: each stage doubles them."""
+        return 2 ** len(self.stages)
 
     def states_of(self, length: int) -> int:
         """The regions of a picture with so many columns of pixels."""

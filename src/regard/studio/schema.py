@@ -218,6 +218,10 @@ class GridAxis(Axis):
     rows: int
     columns: int
     picture: Annotated[str, Field(description="the picture as a data URL; empty if not known")]
+    covered: Annotated[
+        list[float],
+        Field(description="how much of the grid's height and width the picture takes, up to 1"),
+    ]
 
 
 class TimesAxis(Axis):
@@ -226,6 +230,11 @@ class TimesAxis(Axis):
     kind: Literal["times"]
     seconds: Annotated[list[float], Field(description="of each moment, from the beginning")]
     waveform: Annotated[list[float], Field(description="the loudness of the sound, to draw it")]
+    spectrogram: Annotated[
+        str,
+        Field(description="a picture of it as a data URL, low tones at the bottom; may be empty"),
+    ]
+    sound: Annotated[str, Field(description="the sound itself as a data URL; may be empty")]
 
 
 class ItemsAxis(Axis):
