@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from regard.errors import UsageError
+from regard.question import titled
 from regard.show import figure, svg_png
 from regard.show.colour import cividis
 from tests.show.payloads import EVERY, HOSTILE
@@ -117,8 +118,8 @@ def test_a_drawing_without_a_choice_is_one_for_people(kind):
     drawn, site = figure.drawing(seen), seen.site()
     sides = {name for side in (site.queries, site.keys) for name in seen.axes[side].words}
     said = [shape.text for shape in drawn.shapes if isinstance(shape, figure.Words)]
-    assert {figure._label(name) for name in sides} - {""} <= set(said)
-    assert drawn.title == f"{seen.question} \u2192 {seen.answer.text}".strip()
+    assert {figure.label_of(name) for name in sides} - {""} <= set(said)
+    assert drawn.title == f"{titled(seen.question)} \u2192 {seen.answer.text}".strip()
     cells = [shape for shape in drawn.shapes if isinstance(shape, figure.Box) and shape.told]
     assert len(cells) == seen.alignment().size
     right = max(cell.x + cell.width for cell in cells)

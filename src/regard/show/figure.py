@@ -118,7 +118,7 @@ def drawing(
     Where neither site nor head is chosen, whole words are drawn, by the heads that align them best.
     """
     chosen = trace.site(site)
-    rows, columns, one, where = one_map(trace, site, head, words)
+    rows, columns, one, where = one_map(trace, site, head, words or (site is None and head is None))
     sides = [AXES.get(side, side) for side in (chosen.queries, chosen.keys)]
     if len(trace.axes[chosen.queries]) == 1:
         # One query would be a single row below a tower of labels.
@@ -131,9 +131,9 @@ def one_map(
     trace: Trace, site: str | int | None, head: int | None, words: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], Weights, str]:
     """Labels of rows and columns, one matrix, and which attention and heads it is of."""
-    chosen, aligned = trace.site(site), site is None and head is None
-    rows, columns, weights = shown(trace, chosen, words or aligned)
-    if aligned:
+    chosen = trace.site(site)
+    rows, columns, weights = shown(trace, chosen, words)
+    if words and site is None and head is None:
         one, which = trace.alignment(), _heads(trace, chosen)
     else:
         one = weights.mean(0) if head is None else weights[chosen.checked(head)]

@@ -22,7 +22,7 @@ from regard.data import image
 from regard.errors import RegardError
 from regard.show.colour import Paint
 from regard.show.heatmap import site_map
-from regard.show.label import in_ascii, one_line, padded, shortened
+from regard.show.label import in_ascii, one_line, padded, piece_names, shortened
 from regard.tasks.axis import Grid
 
 if TYPE_CHECKING:
@@ -193,11 +193,9 @@ def picture_maps(
     chosen = trace.site(site)
     axis = trace.axes[chosen.keys]
     assert isinstance(axis, Grid)
-    weights = trace.by_words(chosen)
-    one = weights.mean(0) if head is None else weights[chosen.checked(head)]
-    return PictureMaps(
-        axis, trace.axes[chosen.queries].words, one, _title(trace, site, head), manner
-    )
+    one = chosen.weights.mean(0) if head is None else chosen.weights[chosen.checked(head)]
+    names = piece_names(trace.axes[chosen.queries].pieces)
+    return PictureMaps(axis, names, one, _title(trace, site, head), manner)
 
 
 def _title(trace: Trace, site: str | None, head: int | None) -> str:
