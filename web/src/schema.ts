@@ -43,6 +43,8 @@ export interface TaskAbout {
   readonly verb: string;
   /** what a person is asked to type */
   readonly hint: string;
+  /** the kind of file that may be given instead, such as `image/*` */
+  readonly accepts?: string;
   /** how the symbols of an answer are read; may be empty */
   readonly reading: string;
   /** an answer is searched for symbol by symbol */
