@@ -86,11 +86,8 @@ function strongest(weights: ArrayLike<number>): number {
 function noted(drawing: Drawing, weights: ArrayLike<number>, how: How): Drawing {
   const most = weights[strongest(weights)] ?? 0;
   const isSmooth = how.manner === "smooth" && how.wash;
-  const note = `The strongest mark is a weight of ${share(most)}${
-    isSmooth
-      ? "; smooth: between the centres of cells it is interpolated."
-      : "; the others in proportion."
-  }`;
+  const rest = isSmooth ? "smooth, so interpolated between cells." : "the others in proportion.";
+  const note = `The strongest mark is a weight of ${share(most)}; ${rest}`;
   return stacked([drawing, { width: WIDE, height: 18, marks: [words(0, 9, note, SOFT)] }], 6);
 }
 
