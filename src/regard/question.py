@@ -12,6 +12,7 @@ Question('{"word": "top", "picture": {"image": "cells.png"}}')
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, final
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 
 SOURCE = "source"  # the name of the one source that most questions have
+_HELD = re.compile(
+    r"data:(image|audio)/[^,\s\"]*,[A-Za-z0-9+/=]*"
+)  # a picture or a sound as a data URL
 
 
 @final
@@ -166,11 +170,10 @@ def _refused(what: str, where: str) -> UsageError:
     return UsageError(what, where=where, remedy=remedy)
 
 
-def named(question: str) -> str:
-    """A question as a title names it: a picture or a sound that is its own data, by what it is."""
-    kind, comma, _ = question.partition(";base64,")
-    drawn = {"data:image": "(a picture)", "data:audio": "(a sound)"}
-    return drawn.get(kind.partition("/")[0], question) if comma else question
+def titled(question: str) -> str:
+    """A question as a title: a picture or a sound that it holds is named, not spelled."""
+    kinds = {"image": "(picture)", "audio": "(sound)"}
+    return _HELD.sub(lambda held: kinds[held[1]], str(question))
 
 
 # What is asked in Python, checked: texts are strings, and a pointer's `[0.3, 0.1]` is the text `0.3 0.1`.

@@ -27,8 +27,8 @@ SITES = {
     "point": {("source", "source"): 2, ("target", "places"): 1},
     "point-rnn": {("target", "places"): 1},
     "parse": {("target", "source"): 1},
-    "summarise": {("target", "source"): 1},
     "caption": {("target", "source"): 1},
+    "summarise": {("target", "source"): 1},
     "language": {("inputs", "inputs"): 2},
 }
 

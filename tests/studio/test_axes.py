@@ -10,8 +10,10 @@ from regard.tasks.axis import Grid, Items, Times, Tokens
 
 AXES = {
     "tokens": Tokens(("▁cat", "s"), (0, 0), ("cats",)),
-    "grid": Grid(2, 3, "data:image/png;base64,AAAA"),
-    "times": Times((0.0, 0.04), (0.5, 0.25, 0.125)),
+    "grid": Grid(2, 3, "data:image/png;base64,AAAA", (1.0, 0.75)),
+    "times": Times(
+        (0.0, 0.04), (0.5, 0.25, 0.125), "data:image/png;base64,AAAA", "data:audio/wav;base64,AA=="
+    ),
     "items": Items(("0.3", "0.1"), ((0.3,), (0.1,))),
 }
 SENT = TypeAdapter(TraceAbout.model_fields["axes"].annotation)

@@ -43,6 +43,8 @@ export interface TaskAbout {
   readonly verb: string;
   /** what a person is asked to type */
   readonly hint: string;
+  /** the kind of file that may be given instead, such as `image/*` */
+  readonly accepts?: string;
   /** how the symbols of an answer are read; may be empty */
   readonly reading: string;
   /** an answer is searched for symbol by symbol */
@@ -144,6 +146,8 @@ export interface GridAxis {
   readonly columns: number;
   /** the picture as a data URL; empty if not known */
   readonly picture: string;
+  /** how much of the grid's height and width the picture takes, up to 1 */
+  readonly covered: readonly number[];
 }
 
 /** Moments of a sound. */
@@ -158,6 +162,10 @@ export interface TimesAxis {
   readonly seconds: readonly number[];
   /** the loudness of the sound, to draw it */
   readonly waveform: readonly number[];
+  /** a picture of it as a data URL, low tones at the bottom; may be empty */
+  readonly spectrogram: string;
+  /** the sound itself as a data URL; may be empty */
+  readonly sound: string;
 }
 
 /** Items to choose from. */

@@ -2,33 +2,85 @@
 
 import { describe, expect, it } from "vitest";
 import type { Mark } from "../src/pure/drawing";
-import { placesDrawing, placesLabel, type AnyAxis } from "../src/pure/places";
+import {
+  FINE,
+  filmDrawing,
+  interpolated,
+  placesDrawing,
+  placesLabel,
+  type AnyAxis,
+} from "../src/pure/places";
 
 function flat(marks: readonly Mark[]): Mark[] {
   return marks.flatMap((mark) => [mark, ...flat(mark.inside ?? [])]);
 }
 function axis(of: object, count: number): AnyAxis {
   const pieces = Array.from({ length: count }, (_, at) => `p${at}`);
-  return { pieces, words: pieces, word_ids: pieces.map((_, at) => at), ...of } as unknown as AnyAxis;
+  return {
+    pieces,
+    words: pieces,
+    word_ids: pieces.map((_, at) => at),
+    ...of,
+  } as unknown as AnyAxis;
 }
 const PICTURE = "data:image/png;base64,AAAA";
 
+it("interpolates between the centres of cells, and beyond the outer ones stays", () => {
+  const fine = interpolated([0, 1, 0, 1], 2, 2); // two columns, each 0 above 1
+  const wide = 2 * FINE;
+  const down = Array.from({ length: wide }, (_, y) => fine[y * wide]!);
+  expect(down[0]).toBe(0);
+  expect(down.at(-1)).toBe(1);
+  expect(down[FINE - 1]! + down[FINE]!).toBeCloseTo(1); // half-way, from both sides
+  expect(down).toEqual([...down].sort((a, b) => a - b));
+});
+
 describe("a picture", () => {
-  const grid = axis({ kind: "grid", rows: 2, columns: 3, picture: PICTURE }, 6);
+  const grid = axis({ kind: "grid", rows: 2, columns: 3, picture: PICTURE, covered: [1, 0.5] }, 6);
   const weights = [0, 0.1, 0.2, 0.4, 0.1, 0.2]; // column after column: the most at row 2, column 2
 
   it("lies under its weights, which are counted column after column", () => {
     const marks = flat(placesDrawing(grid, weights)!.marks);
     expect(marks.find(({ tag }) => tag === "image")?.at["href"]).toBe(PICTURE);
-    const cells = marks.filter(({ at }) => "fill-opacity" in at).map(({ at }) => at);
+    const golden = (at: Mark["at"]): boolean => String(at["fill"]).startsWith("rgb");
+    const cells = marks.filter(({ at }) => golden(at)).map(({ at }) => at);
     expect(cells).toHaveLength(6);
-    const best = cells.find((at) => at["fill-opacity"] === 0.75)!;
+    const best = cells.find((at) => at["fill-opacity"] === 0.8)!;
     expect([best["x"], best["y"]]).toEqual([best["width"], best["height"]]);
     expect(cells[0]!["fill-opacity"]).toBe(0);
     expect(placesLabel(grid, weights)).toContain("0.400, at p3");
   });
+  it("takes as much of the grid as it covers, and is not stretched over cells beyond it", () => {
+    const drawing = placesDrawing(grid, weights)!;
+    const image = flat(drawing.marks).find(({ tag }) => tag === "image")!.at;
+    expect(Number(image["width"]) * 2).toBeCloseTo(Number(image["height"]) * 1.5);
+  });
+  it("is smooth where a page can paint it, and says so", () => {
+    const painted: [Float32Array, number, number][] = [];
+    const wash = (...made: [Float32Array, number, number]): string => {
+      painted.push(made);
+      return "data:image/png;base64,BBBB";
+    };
+    const marks = flat(placesDrawing(grid, weights, { manner: "smooth", wash })!.marks);
+    expect(marks.filter(({ tag }) => tag === "image")).toHaveLength(2);
+    expect(painted[0]!.slice(1)).toEqual([3 * FINE, 2 * FINE]);
+    expect(Math.max(...painted[0]![0])).toBeLessThanOrEqual(0.8);
+    expect(marks.some(({ text }) => text?.includes("interpolated"))).toBe(true);
+    const cells = flat(placesDrawing(grid, weights, { manner: "cells", wash })!.marks);
+    expect(cells.some(({ text }) => text?.includes("interpolated"))).toBe(false);
+  });
+  it("has one small picture a row on a sheet", () => {
+    const matrix = { rows: 2, columns: 6, values: Float32Array.from([...weights, ...weights]) };
+    const sheet = filmDrawing(grid as never, matrix, ["a", "b"], "cells", () => "");
+    const marks = flat(sheet.marks);
+    expect(marks.filter(({ tag }) => tag === "image")).toHaveLength(2);
+    expect(marks.map(({ text }) => text)).toEqual(expect.arrayContaining(["a  0.400", "b  0.400"]));
+  });
   it("is never fetched from anywhere: only what the trace holds is shown", () => {
-    const far = axis({ kind: "grid", rows: 2, columns: 3, picture: "https://example.org/a" }, 6);
+    const far = axis(
+      { kind: "grid", rows: 2, columns: 3, picture: "https://example.org/a", covered: [1, 1] },
+      6,
+    );
     expect(flat(placesDrawing(far, weights)!.marks).some(({ tag }) => tag === "image")).toBe(false);
   });
   it("has coloured cells where there is no picture", () => {
@@ -39,7 +91,10 @@ describe("a picture", () => {
 });
 
 it("draws a sound over seconds, each bar as high as its weight", () => {
-  const sound = axis({ kind: "times", seconds: [0, 0.5, 1], waveform: [0.1, -0.4] }, 3);
+  const sound = axis(
+    { kind: "times", seconds: [0, 0.5, 1], waveform: [0.1, -0.4], spectrogram: "", sound: "" },
+    3,
+  );
   const marks = flat(placesDrawing(sound, [0.2, 0.6, 0.2])!.marks);
   const bars = marks.filter(({ at }) => at["fill"] === "var(--accent)").map(({ at }) => at);
   expect(bars.map((at) => Number(at["height"]).toFixed(1))).toEqual(["30.0", "90.0", "30.0"]);

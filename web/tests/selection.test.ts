@@ -24,6 +24,7 @@ const odd: Selection = {
   column: 13,
   words: true,
   table: true,
+  smooth: true,
   dropped: false,
   fit: true,
   otherRun: "other",

@@ -20,6 +20,7 @@ from regard.errors import UsageError
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
     from regard.show.figure import Figure
+    from regard.show.overlay import Manner
     from regard.traces.trace import Trace
 
 
@@ -34,6 +35,7 @@ class _Picture:
     numbers: bool
     turned: bool
     arcs: bool
+    manner: Manner
 
 
 @command
@@ -78,6 +80,13 @@ def look(
         Option(
             "--positions",
             help="Draw the vectors that the model adds to tell positions, learned or computed, as colours.",
+        ),
+    ] = False,
+    smooth: Annotated[
+        bool,
+        Option(
+            "--smooth",
+            help="Over a picture, interpolate between the cells. The default is one square a weight.",
         ),
     ] = False,
     arcs: Annotated[
@@ -138,7 +147,7 @@ def look(
         of_attention = {"--site": site, "--head": head, "--png": png, "--html": html, "--npz": npz}
         unused = {name: value is not None for name, value in of_attention.items()}
         unused |= {"--all-heads": all_heads, "--numbers": numbers, "--turned": turned}
-        unused["--arcs"] = arcs
+        unused |= {"--arcs": arcs, "--smooth": smooth}
         if several:
             unused |= {"--unrolled": unrolled, "--positions": positions}
             _orders(run, text, several, beam, svg, as_json, unused)
@@ -152,7 +161,8 @@ def look(
         where = "--html" if html else "--npz" if npz else "--json"
         raise UsageError("only a map can be turned", "--turned", f"leave out {where}, or --turned")
     seen = _seen(run, text, to, beam)
-    picture = _Picture(site, head, all_heads, numbers, turned, arcs)
+    manner: Manner = "smooth" if smooth else "cells"
+    picture = _Picture(site, head, all_heads, numbers, turned, arcs, manner)
     _save(seen, picture, {"svg": svg, "png": png, "html": html, "npz": npz})
     if as_json:
         print(seen.to_json(), flush=True)
@@ -262,11 +272,12 @@ def _write(path: Path | None, content: bytes) -> None:
 
 
 def _figure(seen: Trace, picture: _Picture) -> Figure:
-    from regard.show import arcs, figure
+    from regard.show import arcs, sheet
 
     if picture.arcs:
         return arcs.drawing(seen, picture.site, picture.head)
-    return figure.drawing(seen, picture.site, picture.head, turned=picture.turned)
+    site, head = picture.site, picture.head
+    return sheet.drawing(seen, site, head, turned=picture.turned, manner=picture.manner)
 
 
 def _pixels(drawn: Figure) -> bytes:
@@ -295,18 +306,26 @@ def _own_question(predictor: Predictor) -> str:
 def _show(seen: Trace, picture: _Picture) -> None:
     from rich.text import Text
 
+    from regard.question import titled
     from regard.show import arcs
-    from regard.show.heatmap import alignment, ribbons, shares, site_map
+    from regard.show.heatmap import alignment, ribbons, shares
     from regard.show.label import one_line
+    from regard.show.overlay import draws_pictures, picture_maps
 
     site = seen.site(picture.site)
-    draw = partial(site_map, seen, numbers=picture.numbers, turned=picture.turned)
+    draw = partial(
+        picture_maps,
+        seen,
+        manner=picture.manner,
+        numbers=picture.numbers,
+        turned=picture.turned,
+    )
     alone = picture.site is None and picture.head is None and not picture.every
     chosen, several = (seen.look, seen.beside(site)) if alone else (None, [])
     heads = range(len(site.weights)) if picture.every else [picture.head]
     if picture.arcs:
         pictures = [arcs.arcs(seen, picture.site, picture.head)]
-    elif chosen is not None:
+    elif chosen is not None and not draws_pictures(seen, picture.site):
         pictures = [alignment(seen, picture.numbers, picture.turned)]
     elif len(several) > 1:
         pictures = [draw(one.path) for one in several]
@@ -315,7 +334,7 @@ def _show(seen: Trace, picture: _Picture) -> None:
         pictures = [draw(site.path, one) for one in heads]
     pictures += ribbons(seen)
     answer = f"  ->  {one_line(seen.answer.text)}" if seen.answer.text else ""
-    output.show(Text(f"{one_line(seen.question)}{answer}"))
+    output.show(Text(f"{one_line(titled(seen.question))}{answer}"))
     for one in pictures:
         print()
         output.show(one)

@@ -240,13 +240,13 @@ def resized(
     """The picture at another size: each new pixel is the mean of those under it, the near ones first."""
     if picture.shape[:2] == (rows, columns):
         return picture
-    down, across = _shares(picture.shape[0], rows), _shares(picture.shape[1], columns)
+    down, across = spread(picture.shape[0], rows), spread(picture.shape[1], columns)
     mixed = np.tensordot(down, picture.astype(np.float32), 1)
     mixed = np.tensordot(across, mixed, (1, 1)).swapaxes(0, 1)
     return np.rint(mixed).clip(0, 255).astype(np.uint8)
 
 
-def _shares(before: int, after: int) -> Float[np.ndarray, "after before"]:
+def spread(before: int, after: int) -> Float[np.ndarray, "after before"]:
     """How much of each old place goes into each new one: a triangle as wide as two of the larger."""
     centres = (np.arange(after) + 0.5) * before / after - 0.5
     reach = max(1.0, before / after)

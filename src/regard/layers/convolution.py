@@ -67,17 +67,25 @@ class ResidualBlock(nn.Module):
 
 @final
 class Stage(nn.Module):
-    """Half the height and width by a convolution with stride 2, then blocks at that size."""
+    """Half the height and width by a convolution with stride 2, then blocks at that size.
 
-    def __init__(self, before: int, channels: int, blocks: int, dropout: float) -> None:
+    The centre of its kernel is on the first of each two pixels, or, with `late`, on the second. The last
+    stage alone is late: then what a state sees lies around its own square, and not around a corner of it.
+    """
+
+    def __init__(
+        self, before: int, channels: int, blocks: int, dropout: float, *, late: bool = False
+    ) -> None:
         super().__init__()
-        self.halve = nn.Conv2d(before, channels, 3, stride=2, padding=1)
+        self.halve = nn.Conv2d(before, channels, 3, stride=2)
+        # Left, right, top and bottom: so many that every pixel has a place, and an odd last one, too.
+        self.around = (0, 2, 0, 2) if late else (1, 1, 1, 1)
         self.blocks = nn.ModuleList(ResidualBlock(channels, dropout) for _ in range(blocks))
         self.norm = ChannelNorm(channels)
 
     def forward(self, maps: Maps, lengths: Tensor | None) -> tuple[Halved, Tensor | None]:
         """The maps at half the size, 0 in void columns, and how many columns are real."""
-        maps = self.halve(maps)
+        maps = self.halve(F.pad(maps, self.around))
         lengths = None if lengths is None else (lengths + 1) // 2
         real = real_columns(lengths, maps.shape[-1])
         for block in self.blocks:
@@ -89,8 +97,9 @@ class Stage(nn.Module):
 class Convolution(FrontEnd):
     """One state a region: a square of 2^stages pixels and its surroundings (Xu 2015: annotation vectors).
 
-    Without blocks a state sees 2^(stages + 1) - 1 pixels across, so that a map of attention means the place
-    it shows. While learning, `warp` distorts each picture a little, and `mirror` turns half of them around.
+    Without blocks a state sees 2^(stages + 1) - 1 pixels across, its own square in their middle, so that a
+    map of attention means the place it shows. While learning, `warp` distorts each picture a little, and
+    `mirror` turns half of them around.
     """
 
     def __init__(
@@ -115,7 +124,9 @@ class Convolution(FrontEnd):
         self.num_rows, self.channels, self.width = rows, features // rows, width
         sizes = [self.channels, *channels]
         self.stages = nn.ModuleList(
-            Stage(before, after, blocks, dropout if number else 0.0)
+            Stage(
+                before, after, blocks, dropout if number else 0.0, late=number == len(channels) - 1
+            )
             for number, (before, after) in enumerate(itertools.pairwise(sizes))
         )
         self.widen = nn.Linear(sizes[-1], width)
@@ -143,6 +154,11 @@ class Convolution(FrontEnd):
     def states_a_column(self) -> int:
         """The rows of regions."""
         return self._halved(self.num_rows)
+
+    @property
+    def side(self) -> int:
+        """Pixels of its own that a state has a side: each stage doubles them."""
+        return 2 ** len(self.stages)
 
     def states_of(self, length: int) -> int:
         """The regions of a picture with so many columns of pixels."""

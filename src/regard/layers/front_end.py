@@ -53,6 +53,11 @@ class FrontEnd(nn.Module, ABC):
         """How many states lie above each other, where they lie in a grid."""
         return 1
 
+    @property
+    def side(self) -> int:
+        """How many places of the source a state stands for, in each direction."""
+        return 1
+
     def states_of(self, length: int) -> int:
         """How many states a source of this length becomes."""
         return length
@@ -102,6 +107,11 @@ class Patches(FrontEnd):
     def states_a_column(self) -> int:
         """The rows of squares."""
         return self.num_rows
+
+    @property
+    def side(self) -> int:
+        """Pixels a side."""
+        return self.size
 
     def states_of(self, length: int) -> int:
         """The squares of a picture with so many columns of pixels."""

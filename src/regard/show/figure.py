@@ -17,7 +17,7 @@ from jaxtyping import Float, UInt8
 from rich.cells import cell_len
 
 from regard.errors import UsageError
-from regard.question import named
+from regard.question import titled
 from regard.show.colour import cividis
 from regard.show.heatmap import AXES, TOPS
 from regard.show.label import one_line, piece_names, shortened
@@ -122,22 +122,34 @@ def drawing(
 
     Where neither site nor head is chosen, whole words are drawn, by the heads that align them best.
     """
-    chosen, aligned = trace.site(site), site is None and head is None
-    rows, columns, weights = shown(trace, chosen, words or aligned)
-    if aligned:
-        one, which = trace.alignment(), _heads(trace, chosen)
-    else:
-        one = weights.mean(0) if head is None else weights[chosen.checked(head)]
-        which = f"mean of {chosen.heads} heads" if head is None else f"head {head}"
+    chosen = trace.site(site)
+    rows, columns, one, where = one_map(trace, site, head, words or (site is None and head is None))
     sides = [AXES.get(side, side) for side in (chosen.queries, chosen.keys)]
     if turned or len(trace.axes[chosen.queries]) == 1:
         # One query would be a single row below a tower of labels.
         one, rows, columns, sides = one.T, columns, rows, sides[::-1]
-    where = f"{chosen.path}, {which}" if chosen.heads > 1 else chosen.path
-    title = (
-        f"{_label(named(trace.question), SAID)} \u2192 {_label(trace.answer.text, SAID)}".rstrip()
-    )
-    return heat_map(one, rows, columns, title, f"{sides[0]} down, {sides[1]} across; {where}")
+    note = f"{sides[0]} down, {sides[1]} across; {where}"
+    return heat_map(one, rows, columns, title_of(trace), note)
+
+
+def one_map(
+    trace: Trace, site: str | int | None, head: int | None, words: bool
+) -> tuple[tuple[str, ...], tuple[str, ...], Weights, str]:
+    """Labels of rows and columns, one matrix, and which attention and heads it is of."""
+    chosen = trace.site(site)
+    rows, columns, weights = shown(trace, chosen, words)
+    if words and site is None and head is None:
+        one, which = trace.alignment(), _heads(trace, chosen)
+    else:
+        one = weights.mean(0) if head is None else weights[chosen.checked(head)]
+        which = f"mean of {chosen.heads} heads" if head is None else f"head {head}"
+    return rows, columns, one, f"{chosen.path}, {which}" if chosen.heads > 1 else chosen.path
+
+
+def title_of(trace: Trace) -> str:
+    """What was asked, and what was answered."""
+    asked, answer = titled(trace.question), trace.answer.text
+    return f"{label_of(asked, SAID)} \u2192 {label_of(answer, SAID)}".rstrip()
 
 
 def _heads(trace: Trace, site: TracedSite) -> str:
@@ -172,27 +184,29 @@ def heat_map(
             remedy="give one name for each row and each column",
         )
     cell = max(2.0, min(CELL, SIDE / max(1, *weights.shape)))
-    down, across = [_label(name) for name in rows], [_label(name) for name in columns]
-    left = float(math.ceil(GAP + max((_width(name) for name in down), default=0.0) + 8))
-    lean = 0.72 * max((_width(name) for name in across), default=0.0)  # labels stand at 45 degrees
+    down, across = [label_of(name) for name in rows], [label_of(name) for name in columns]
+    left = float(math.ceil(GAP + max((width_of(name) for name in down), default=0.0) + 8))
+    lean = 0.72 * max(
+        (width_of(name) for name in across), default=0.0
+    )  # labels stand at 45 degrees
     wide, high = cell * len(columns), cell * len(rows)
     width = max(left + wide + lean + GAP, left + 190, NARROWEST)
-    heading, end = _heading(title, note, width)
+    heads, end = heading(title, note, width)
     top = float(math.ceil(end + lean + 14))
     most = min((one for one in TOPS if one >= weights.max(initial=0.0)), default=1.0)
     step, leaning = math.ceil(FONT / cell), math.ceil(LEANING / cell)
     shapes: list[Shape] = [
-        *heading,
+        *heads,
         *_cells(weights / most, weights, (left, top), cell, (down, across)),
     ]
     for number, name in list(enumerate(across))[::leaning]:
         shapes.append(Words(left + (number + 0.5) * cell, top - 6, name, rising=True))
     for number, name in list(enumerate(down))[::step]:
         shapes.append(Words(left - 8, top + (number + 0.5) * cell + 4.5, name, "end"))
-    shapes += _legend(left, top + high + 18, most)
+    shapes += legend(left, top + high + 18, most)
     if leaning > 1:
         shapes.append(Words(left + 190, top + high + 29, f"one label in {leaning} is shown"))
-    return _figure(width, top + high + 46, title, shapes)
+    return finished(width, top + high + 46, title, shapes)
 
 
 def lines(
@@ -202,12 +216,12 @@ def lines(
     title: str = "",
 ) -> Figure:
     """Who looks at whom: a line from each token to each, as strong as its weight, one colour a head."""
-    names, others = [_label(name) for name in left], [_label(name) for name in right]
+    names, others = [label_of(name) for name in left], [label_of(name) for name in right]
     pitch = 24.0
-    edge = GAP + max((_width(name) for name in names), default=0.0) + 10
+    edge = GAP + max((width_of(name) for name in names), default=0.0) + 10
     far = edge + 220
-    width = max(far + 10 + max((_width(name) for name in others), default=0.0) + GAP, 320.0)
-    shapes, end = _heading(title, "", width)
+    width = max(far + 10 + max((width_of(name) for name in others), default=0.0) + GAP, 320.0)
+    shapes, end = heading(title, "", width)
     start = end + 24
     for head, matrix in enumerate(weights):
         colour = HEADS[head % len(HEADS)]
@@ -221,15 +235,15 @@ def lines(
         shapes.append(Words(far + 6, start + number * pitch + 4.5, name))
     height = start + max(len(names), len(others), 1) * pitch + GAP
     shapes.append(Words(GAP, height, f"weights below {FAINTEST:g} are left out", weight=300))
-    return _figure(width, height + GAP, title, shapes)
+    return finished(width, height + GAP, title, shapes)
 
 
-def _heading(title: str, note: str, width: float) -> tuple[list[Shape], float]:
+def heading(title: str, note: str, width: float) -> tuple[list[Shape], float]:
     """Title and note in lines that fit a width, and where they end."""
     found: list[Shape] = []
     parts: list[tuple[str, Weight]] = [(title, 600), (note, 300)]
     for text, weight in parts:
-        for line in _broken(_label(text, LONGEST_TITLE), width - 2 * GAP):
+        for line in _broken(label_of(text, LONGEST_TITLE), width - 2 * GAP):
             found.append(Words(GAP, TITLE - 12 + len(found) * LINE, line, weight=weight))
     return found, TITLE + max(0, len(found) - 1) * LINE
 
@@ -239,7 +253,7 @@ def _broken(text: str, width: float) -> Iterator[str]:
     line = ""
     for word in text.split():
         longer = f"{line} {word}" if line else word
-        if line and _width(longer) > width:
+        if line and width_of(longer) > width:
             yield line
             longer = word
         line = shortened(longer, max(1, int(width / LETTER)))
@@ -263,31 +277,31 @@ def _cells(
     told = shares.size <= TOLD
     for row, column in np.ndindex(*shares.shape):
         said = f"{names[0][row]} \u2192 {names[1][column]}: {weights[row, column]:.3f}"
-        colour = _colour(float(np.nan_to_num(shares[row, column])))
+        colour = colour_of(float(np.nan_to_num(shares[row, column])))
         x, y = left + column * cell, top + row * cell
         yield Box(x, y, cell, cell, colour, said if told else "")
 
 
-def _legend(x: float, y: float, most: float) -> Iterator[Shape]:
+def legend(x: float, y: float, most: float) -> Iterator[Shape]:
     steps = 24
     yield Words(x, y + 11, "0")
     for step in range(steps):
-        yield Box(x + 14 + step * 5, y, 5.2, 12, _colour(step / (steps - 1)))
+        yield Box(x + 14 + step * 5, y, 5.2, 12, colour_of(step / (steps - 1)))
     yield Words(x + 14 + steps * 5 + 6, y + 11, f"{most:g}")
 
 
-def _figure(width: float, height: float, title: str, shapes: Sequence[Shape]) -> Figure:
+def finished(width: float, height: float, title: str, shapes: Sequence[Shape]) -> Figure:
     kept = tuple(shape for shape in shapes if not isinstance(shape, Words) or shape.text)
-    return Figure(round(width), round(height), _label(title, 200), kept)
+    return Figure(round(width), round(height), label_of(title, 200), kept)
 
 
-def _colour(share: float) -> str:
+def colour_of(share: float) -> str:
     return "#{:02x}{:02x}{:02x}".format(*cividis(share))
 
 
-def _label(text: str, longest: int = LONGEST) -> str:
+def label_of(text: str, longest: int = LONGEST) -> str:
     return shortened(one_line(text), longest)
 
 
-def _width(text: str) -> float:
+def width_of(text: str) -> float:
     return cell_len(text) * LETTER

@@ -20,6 +20,7 @@ import numpy as np
 
 from regard import __version__
 from regard.errors import UsageError
+from regard.question import titled
 from regard.show.label import one_line, shortened
 from regard.tasks.verbs import TASKS
 from regard.traces.overview import candidates, overview, task_about
@@ -97,11 +98,12 @@ def _composed(trace: Trace, opening: dict[str, Any], neurons: bool) -> str:
         "opening": opening,
         "layout": layout,
     }
-    title = shortened(one_line(f"{trace.question} → {answer}" if answer else trace.question), 100)
+    asked = titled(trace.question)
+    title = shortened(one_line(f"{asked} → {answer}" if answer else asked), 100)
     script, style = _built("explorer.js"), _built("explorer.css")
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'; "
+        "img-src data: blob:; media-src data:; base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
     )
     return (

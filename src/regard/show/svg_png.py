@@ -13,8 +13,9 @@ from jaxtyping import Float
 
 from regard.data import png
 from regard.errors import UsageError
-from regard.show import figure
+from regard.show import figure, sheet
 from regard.show.figure import FONT, INK, Box, Dots, Figure, Shape, Stroke, Weights, Words
+from regard.show.overlay import Manner
 from regard.traces.trace import Trace
 
 if TYPE_CHECKING:
@@ -29,9 +30,10 @@ def drawing(
     *,
     words: bool = False,
     turned: bool = False,
+    manner: Manner = "cells",
 ) -> str:
-    """The heat map of one site of a trace: one head, or the mean of all."""
-    return written(figure.drawing(trace, site, head, words=words, turned=turned))
+    """The map of one site of a trace, one head or the mean of all; over a picture as `manner` says."""
+    return written(sheet.drawing(trace, site, head, words=words, turned=turned, manner=manner))
 
 
 def heat_map(weights: Weights, rows: Sequence[str], columns: Sequence[str], title: str = "") -> str:

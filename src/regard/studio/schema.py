@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StrictBool, StrictStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    StrictBool,
+    StrictStr,
+)
+from pydantic_core import PydanticCustomError
 
 from regard.studio.settings import Limits
 
@@ -23,6 +33,14 @@ def _whole(value: Any) -> Any:
 Whole = Annotated[int, Strict(), BeforeValidator(_whole)]
 
 
+def _not_too_long(text: str) -> str:
+    """Only a picture or a sound, as a data URL, may have more letters than a text."""
+    if len(text) > _LIMITS.text_characters and not text.startswith(("data:image/", "data:audio/")):
+        said = "String should have at most {max_length} characters"
+        raise PydanticCustomError("string_too_long", said, {"max_length": _LIMITS.text_characters})
+    return text
+
+
 class _Asked(BaseModel):
     """A body: unknown keys are refused."""
 
@@ -33,7 +51,9 @@ class TraceAsked(_Asked):
     """One text to answer and to look into; what is left out or null is as the run's settings have it."""
 
     run: Annotated[StrictStr, Field(max_length=200, description="a name of `GET /api/about`")]
-    text: Annotated[StrictStr, Field(max_length=_LIMITS.text_characters)]
+    text: Annotated[
+        StrictStr, Field(max_length=_LIMITS.held_characters), AfterValidator(_not_too_long)
+    ]
     to: Annotated[
         StrictStr | None,
         Field(
@@ -165,6 +185,9 @@ class TaskAbout(BaseModel):
 
     verb: Annotated[str, Field(description="what a model of it does, such as `tag words`")]
     hint: Annotated[str, Field(description="what a person is asked to type")]
+    accepts: Annotated[
+        str, Field(description="the kind of file that may be given instead, such as `image/*`")
+    ] = ""
     reading: Annotated[
         str, Field(description="how the symbols of an answer are read; may be empty")
     ]
@@ -240,6 +263,10 @@ class GridAxis(Axis):
     rows: int
     columns: int
     picture: Annotated[str, Field(description="the picture as a data URL; empty if not known")]
+    covered: Annotated[
+        list[float],
+        Field(description="how much of the grid's height and width the picture takes, up to 1"),
+    ]
 
 
 class TimesAxis(Axis):
@@ -248,6 +275,11 @@ class TimesAxis(Axis):
     kind: Literal["times"]
     seconds: Annotated[list[float], Field(description="of each moment, from the beginning")]
     waveform: Annotated[list[float], Field(description="the loudness of the sound, to draw it")]
+    spectrogram: Annotated[
+        str,
+        Field(description="a picture of it as a data URL, low tones at the bottom; may be empty"),
+    ]
+    sound: Annotated[str, Field(description="the sound itself as a data URL; may be empty")]
 
 
 class ItemsAxis(Axis):

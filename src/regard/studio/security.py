@@ -39,6 +39,7 @@ POLICY = "; ".join(
         "style-src 'self'",
         "connect-src 'self'",
         "img-src 'self' blob: data:",
+        "media-src data:",
         "font-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",

@@ -15,6 +15,7 @@ class Limits(Settings):
     body_bytes: PositiveInt = 1 << 20
     json_depth: PositiveInt = 32
     text_characters: PositiveInt = 20_000
+    held_characters: PositiveInt = 700_000
     symbols: PositiveInt = 2_000  # of a text, once it is cut
     beam: PositiveInt = 32
     written: PositiveInt = 512  # symbols of an answer

@@ -47,8 +47,11 @@ class Axis(ABC):  # noqa: B024
         own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return own | {"pieces": self.pieces, "word_ids": self.word_ids, "words": self.words}
 
-    def fitted(self, states: int, rows: int) -> Axis:  # noqa: ARG002
-        """The same, once a front-end has made so many states of it, `rows` to a column of a grid."""
+    def fitted(self, states: int, rows: int, side: int = 1) -> Axis:  # noqa: ARG002
+        """The same, once a front-end has made so many states of it, `rows` to a column of a grid.
+
+        Each state stands for a square of `side` places a side.
+        """
         return self
 
 
@@ -99,16 +102,22 @@ class Tokens(Axis):
 @final
 @dataclass(frozen=True)
 class Grid(Places):
-    """Cells of a picture, column after column; `picture` is the picture itself as a data URL, if known."""
+    """Cells of a picture, column after column; `picture` is the picture itself as a data URL, if known.
+
+    `covered` is how much of the grid's height and width the picture takes: the last cells may reach beyond.
+    """
 
     rows: int
     columns: int
     picture: str = ""
+    covered: tuple[float, float] = (1.0, 1.0)
     kind: Literal["grid"] = "grid"
 
-    def fitted(self, states: int, rows: int) -> Grid:
+    def fitted(self, states: int, rows: int, side: int = 1) -> Grid:
         """The grid that the front-end made of the picture."""
-        return replace(self, rows=rows, columns=states // rows)
+        columns = states // rows
+        covered = (self.rows / (rows * side), self.columns / (columns * side))
+        return replace(self, rows=rows, columns=columns, covered=covered)
 
     @property
     def pieces(self) -> tuple[str, ...]:
@@ -123,10 +132,15 @@ class Grid(Places):
 @final
 @dataclass(frozen=True)
 class Times(Places):
-    """Moments of a sound, in seconds from its beginning; `waveform` is its loudness, for a picture of it."""
+    """Moments of a sound, in seconds from its beginning; `waveform` is its loudness, for a picture of it.
+
+    `spectrogram` is a picture of it, low tones at the bottom, and `sound` the sound itself, as data URLs.
+    """
 
     seconds: tuple[float, ...]
     waveform: tuple[float, ...] = ()
+    spectrogram: str = ""
+    sound: str = ""
     kind: Literal["times"] = "times"
 
     @property

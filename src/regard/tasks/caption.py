@@ -56,6 +56,7 @@ class Caption(Writing):
     verb = "caption"
     method = "caption"
     hint = "The path of a picture"
+    accepts = "image/*"
     chunk = 128
 
     @classmethod

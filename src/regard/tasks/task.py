@@ -121,6 +121,7 @@ class Task(ABC):
         "answers"  # which model is the better one
     )
     hint: ClassVar[str] = "Type a text"  # what a person is asked to give
+    accepts: ClassVar[str] = ""  # the kind of file that may be given instead: `image/*`
     reading: ClassVar[str] = ""  # how the symbols of an answer are read, where that is not plain
     chunk: ClassVar[int] = 2_000  # examples that are encoded at once
     continues: ClassVar[bool] = False  # whether an answer begins with the question

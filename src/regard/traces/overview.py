@@ -55,7 +55,7 @@ def overview(trace: Trace) -> dict[str, Any]:
 
 def task_about(task: type[Task]) -> dict[str, Any]:
     """What a page must know of a task: how it is asked for, and how its answers are read."""
-    names = ("verb", "hint", "reading", "searches", "continues")
+    names = ("verb", "hint", "accepts", "reading", "searches", "continues")
     return {name: getattr(task, name) for name in names}
 
 

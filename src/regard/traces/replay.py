@@ -108,7 +108,7 @@ def _fitted(axis: Axis, model: Model, name: str, row: Mapping[str, np.ndarray]) 
     if encoder is None or name not in row:
         return axis
     front = encoder.embedding
-    return axis.fitted(front.states_of(len(row[name])), front.states_a_column)
+    return axis.fitted(front.states_of(len(row[name])), front.states_a_column, front.side)
 
 
 def _sites(seen: Seen, path: str, axes: Mapping[str, Axis]) -> list[TracedSite]:

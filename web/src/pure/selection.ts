@@ -1,6 +1,8 @@
 // What is being looked at. One value holds all of it, and the address after # is its text,
 // so that a link brings back exactly what was seen.
 
+import { isHeld } from "./text";
+
 export const VIEWS = [
   "answer",
   "heat",
@@ -45,6 +47,8 @@ export interface Selection {
   readonly column: number | null;
   readonly words: boolean;
   readonly table: boolean;
+  /** Whether weights over a picture are interpolated between the centres of its cells. */
+  readonly smooth: boolean;
   /** Whether the beam's tree shows what was dropped. */
   readonly dropped: boolean;
   /** Whether the beam's tree is made small enough to be seen whole. */
@@ -95,6 +99,7 @@ export const START: Selection = {
   column: null,
   words: false,
   table: false,
+  smooth: false,
   dropped: true,
   fit: false,
   otherRun: "",
@@ -117,6 +122,7 @@ export const START: Selection = {
   inputs: "",
 };
 
+const HELD = 60_000; // letters of a picture that an address may hold
 const LONGEST = 400_000; // letters: the longest text that a server reads, each of them written as %E4%BD%A0
 
 /** The address of a selection: only what differs from the start. */
@@ -126,6 +132,8 @@ export function toHash(selection: Selection): string {
     const value = selection[name];
     if (name === "prefix") {
       for (const symbol of selection.prefix) parts.append("prefix", symbol);
+    } else if (name === "text" && isHeld(selection.text) && selection.text.length > HELD) {
+      continue; // no address is long enough for a sound
     } else if (value !== START[name]) {
       parts.set(name, value === true ? "1" : String(value));
     }

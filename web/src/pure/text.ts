@@ -26,6 +26,8 @@ const NAMED: Readonly<Record<string, string>> = {
 const HIDDEN =
   // eslint-disable-next-line no-control-regex
   /[\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+/** A picture or a sound that is written into a text: thousands of letters that nobody reads. */
+const HELD = /data:(image|audio)\/[^,\s"]*,[A-Za-z0-9+/=]*/g;
 const STACK = /(\p{M}{3})\p{M}+/gu;
 const WORD = "▁";
 
@@ -62,7 +64,8 @@ function isBalanced(text: string): boolean {
  * A sentence as people read it: joiners stay, since emoji and Persian are spelled with them. Named are only
  * control codes, which have no shape, and marks of direction that would turn the text around them.
  */
-export function readable(text: string): string {
+export function readable(spelled: string): string {
+  const text = spelled.replace(HELD, (_, kind) => (kind === "image" ? "(picture)" : "(sound)"));
   const open = isBalanced(text) ? /(?!)/ : /[\u202a-\u202e\u2066-\u2069]/;
   const named = text.replace(HIDDEN, (letter) =>
     (/[\p{Cf}\s]/u.test(letter) && !open.test(letter)) || letter === "\n" ? letter : name(letter),
@@ -119,6 +122,11 @@ export function signs(names: readonly string[], languages: Readonly<Record<strin
       `${UNKNOWN} stands for a word that is not in its vocabulary`,
   ].filter(Boolean);
   return known.length ? `${known.join("; ")}.` : "";
+}
+
+/** Whether a question is a picture or a sound by itself. */
+export function isHeld(text: string): boolean {
+  return /^data:(image|audio)\//.test(text.trim());
 }
 
 /** Whether a piece is a sign of the model's own, as </s> is, or >>fr<< that asks for French. */

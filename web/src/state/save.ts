@@ -12,6 +12,7 @@ import {
   type Tag,
 } from "../pure/drawing";
 import type { Matrix } from "../pure/matrix";
+import { GOLD } from "../pure/places";
 import { standalone } from "../pure/standalone";
 
 export interface Leaving {
@@ -195,4 +196,16 @@ export async function copy(text: string): Promise<void> {
     document.execCommand("copy");
     area.remove();
   }
+}
+
+/** Gold of so many dots, each as strong as its share. */
+export function wash(shares: Float32Array, width: number, height: number): string {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [width, height];
+  const pen = canvas.getContext("2d");
+  if (!pen) return "";
+  const sheet = pen.createImageData(width, height);
+  shares.forEach((share, dot) => sheet.data.set([...GOLD, Math.round(255 * share)], dot * 4));
+  pen.putImageData(sheet, 0, 0);
+  return canvas.toDataURL("image/png");
 }
