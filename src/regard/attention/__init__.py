@@ -36,6 +36,7 @@ from regard.attention.score import (
     FeatureMap,
     General,
     Location,
+    LocationAware,
     ScaledDot,
     Score,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "Heads",
     "Learned",
     "Location",
+    "LocationAware",
     "Mask",
     "Memory",
     "Normaliser",

@@ -226,6 +226,12 @@ class TimesAxis(Axis):
     kind: Literal["times"]
     seconds: Annotated[list[float], Field(description="of each moment, from the beginning")]
     waveform: Annotated[list[float], Field(description="the loudness of the sound, to draw it")]
+    until: Annotated[
+        float, Field(description="how long the sound lasts, in seconds; 0 if not known")
+    ]
+    picture: Annotated[
+        str, Field(description="the spectrogram as a data URL, as long as the sound; may be empty")
+    ]
 
 
 class ItemsAxis(Axis):

@@ -123,11 +123,26 @@ class Grid(Places):
 @final
 @dataclass(frozen=True)
 class Times(Places):
-    """Moments of a sound, in seconds from its beginning; `waveform` is its loudness, for a picture of it."""
+    """Moments of a sound, in seconds from its beginning to `until`, its end.
+
+    For a picture of it, `waveform` is its loudness from 0 to 1, evenly spaced, and `picture` its spectrogram as
+    a data URL: as long as the sound, the high frequencies above.
+    """
 
     seconds: tuple[float, ...]
     waveform: tuple[float, ...] = ()
+    until: float = 0.0
+    picture: str = ""
     kind: Literal["times"] = "times"
+
+    def fitted(self, states: int, rows: int) -> Times:  # noqa: ARG002
+        """Each state is in the middle of the frames that it was made of: 2, 4, 8 or so in a row."""
+        count = len(self.seconds)
+        if states in (0, count):
+            return self
+        stride = next((2**n for n in range(32) if -(-count // 2**n) == states), -(-count // states))
+        groups = (self.seconds[start : start + stride] for start in range(0, count, stride))
+        return replace(self, seconds=tuple((group[0] + group[-1]) / 2 for group in groups))
 
     @property
     def pieces(self) -> tuple[str, ...]:

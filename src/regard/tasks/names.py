@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from regard.data.example import Captioned, Kind, Labelled, Line, Pair, Parsed, Pointed, Tagged
+from regard.data.example import (
+    Captioned,
+    Kind,
+    Labelled,
+    Line,
+    Pair,
+    Parsed,
+    Pointed,
+    Spoken,
+    Tagged,
+)
 from regard.data.formats.beside import Several
 from regard.errors import UsageError, nearest
 
@@ -17,9 +27,10 @@ LEARNS_FROM: dict[str, Kind] = {
     "parse": Parsed,
     "caption": Captioned,
     "summarise": Pair,
+    "transcribe": Spoken,
 }
 PACKS = {"translate"}  # tasks whose rows may lie end to end in one batch
-READS_FILES = {"caption"}  # tasks whose questions name files: pictures, not lines of text
+READS_FILES = {"caption", "transcribe"}  # tasks whose questions name files: pictures, sounds
 COMMANDS = {  # the command that asks a model of this task; any other is asked by `regard predict`
     "translate": "translate",
     "tag": "tag",
@@ -27,6 +38,7 @@ COMMANDS = {  # the command that asks a model of this task; any other is asked b
     "point": "point",
     "language": "continue",
     "caption": "caption",
+    "transcribe": "transcribe",
 }
 
 
