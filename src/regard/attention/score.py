@@ -236,8 +236,8 @@ class Covered(NoticingScore):
 class LocationAware(NoticingScore):
     """v . tanh(W s + U h + F f), f = Q * a', a' what the last query gave every key (Chorowski 2015).
 
-    The `filters` of Q, each `reach` keys wide on either side, see where the last query looked; so the next one
-    can look a little further on.
+    The `filters` of Q, each `reach` keys wide on either side, see where the last query looked; so the next
+    one can look a little further on.
     """
 
     sees = ("previous",)

@@ -161,8 +161,8 @@ def transcribe(
 ) -> None:
     """Write down what is said in sounds.
 
-    Each sound is a WAV file of any rate; other kinds need `pip install 'regard[sounds]'`. A list of such files
-    has one a line. `regard train FOLDER` learns from sounds and a table of file and text.
+    Each sound is a WAV file of any rate; other kinds need `pip install 'regard[sounds]'`. A list of such
+    files has one a line. `regard train FOLDER` learns from sounds and a table of file and text.
 
     - `regard transcribe runs/mine one.wav two.wav`
     - `regard transcribe runs/mine < files.txt > texts.txt` answers every line of a list of files

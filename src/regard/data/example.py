@@ -313,7 +313,9 @@ class Spoken(Example):
     @property
     def name(self) -> str:
         """The name of its file; of one that is all in the data URL, that it is."""
-        return "(sound)" if self.sound.startswith("data:") else Path(self.sound).name
+        if self.sound.startswith("data:"):
+            return "(sound)"
+        return self.sound if self.sound.startswith("spell:") else Path(self.sound).name
 
     @property
     def asked(self) -> str:

@@ -49,7 +49,7 @@ def size_of(window: int) -> int:
 
 @lru_cache(maxsize=8)
 def filters(bands: int, window: int, rate: int) -> Float[Tensor, "frequency band"]:
-    """How much of each frequency every band hears: 1 at its middle, 0 from the middles of its neighbours on."""
+    """How much of each frequency every band hears: 1 at its middle, 0 beyond its neighbours' middles."""
     heard = np.arange(size_of(window) // 2 + 1) * rate / size_of(window)
     edges = hertz(np.linspace(0.0, mel(rate / 2), bands + 2))
     low, middle, high = edges[:-2], edges[1:-1], edges[2:]

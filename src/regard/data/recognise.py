@@ -27,8 +27,8 @@ from regard.data.formats.record import (
     parsed,
     roles,
 )
-from regard.data.formats.subtitle import PairedSubtitles, Subtitles, looks_timed
 from regard.data.formats.spoken import sound_records, sounds
+from regard.data.formats.subtitle import PairedSubtitles, Subtitles, looks_timed
 from regard.data.formats.table import Table, label_column, rows_of, separator_of
 from regard.data.lines import LINE_BOUND, bare_name, opened, read_lines, refuse_binary
 from regard.errors import DataError

@@ -1,4 +1,4 @@
-"""From a file, a data URL, samples or a word to spell, to the frames of a sound: one channel, one rate, log-mel.
+"""From a file, a data URL, samples or a word to spell to the log-mel frames of a sound, at one rate.
 
 WAV is read by the standard library alone; FLAC, Ogg and MP3 by soundfile, an extra.
 """
@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from jaxtyping import Float
@@ -24,9 +24,13 @@ from regard.data.wav import RATES, Clip
 from regard.errors import DataError, ModelFileError, UsageError, kind_of, missing
 from regard.strict_json import loads
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 MOST_BYTES, MOST_SECONDS = 1 << 28, 600
 LOOKED_AT = 64  # sounds that decide how all are brought to one form
 USUAL = 16_000  # samples a second that speech is happy with
+DRAWN = 6 * math.log(10)  # from the loudest of a picture to the darkest: 60 decibels
 REACH = 16  # zero crossings of the sinc, on each side, that resampling looks at
 
 
@@ -34,7 +38,7 @@ class SoundSettings(Settings):
     """How sounds become frames; what is left open is decided by the first sounds."""
 
     rate: PositiveInt | None = Field(default=None, ge=RATES[0], le=48_000)
-    """Samples a second, 8000 to 48000, that all are brought to; by default those of the first sounds, up to 16000."""
+    """Samples a second that all sounds are brought to, 8000 to 48000; by default as the first, to 16000."""
     bands: PositiveInt = Field(default=40, ge=4, le=128)
     """Bands of the log-mel features, 20 to 80."""
     window: PositiveFloat = Field(default=25.0, ge=5, le=200)
@@ -65,23 +69,29 @@ class SoundForm:
 
     def frames(self, clip: Clip) -> Float[np.ndarray, "frame band"]:
         """The log-mel features of a sound, levelled."""
+        from regard.data.log_mel import levelled
+
+        return levelled(self._energies(clip)).numpy()
+
+    def _energies(self, clip: Clip) -> Tensor:
         import torch
 
-        from regard.data.log_mel import levelled, log_mel
+        from regard.data.log_mel import log_mel
 
         samples = torch.from_numpy(resampled(clip, self.rate))
         sizes = {"bands": self.bands, "window": self.window, "hop": self.hop}
-        return levelled(log_mel(samples, self.rate, **sizes)).numpy()
+        return log_mel(samples, self.rate, **sizes)
 
     def seconds(self, frames: int) -> tuple[float, ...]:
         """The middle of each frame."""
         first = self.window / 2
         return tuple((first + number * self.hop) / self.rate for number in range(frames))
 
-    def shown(self, frames: Float[np.ndarray, "frame band"]) -> str:
+    def shown(self, clip: Clip) -> str:
         """The spectrogram as a picture: time goes right, frequencies go up, and light is loud."""
-        least, most = float(frames.min()), float(frames.max())
-        grey = np.rint((frames - least) / max(most - least, 1e-9) * 255).astype(np.uint8)
+        energies = self._energies(clip).numpy()
+        share = 1 + (energies - energies.max()) / DRAWN
+        grey = np.rint(np.clip(share, 0, 1) * 255).astype(np.uint8)
         return png.url(np.ascontiguousarray(grey.T[::-1, :, None]))
 
     def waveform(self, clip: Clip, frames: int) -> tuple[float, ...]:

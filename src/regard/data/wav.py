@@ -1,6 +1,6 @@
 """WAV without any library: 8, 16, 24 and 32 bits, or floats, of any number of channels, read with bounds.
 
-What a header claims is believed only as far as the bytes bear it out. Sounds of ours are written with 16 bits.
+What a header claims is believed only as far as the bytes bear it out. We write 16 bits ourselves.
 """
 
 from __future__ import annotations

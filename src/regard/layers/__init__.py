@@ -5,8 +5,8 @@ from regard.layers.convolution import Convolution
 from regard.layers.front_end import Embedded, Embedding, Frames, FrontEnd, Patches, Source, narrowed
 from regard.layers.recurrent import Cell, Elman, Gru, Lstm, Recurrent, make_cell
 from regard.layers.several import Memories, SeveralHeads
-from regard.layers.subsampling import Subsampling
 from regard.layers.sublayer import FeedForward, LayerNorm, Residual
+from regard.layers.subsampling import Subsampling
 from regard.settings.architecture import Activation, CellName, NormForm, NormOrder
 
 __all__ = [

@@ -116,7 +116,7 @@ class FrontEncoder(Encoder):
 
 @final
 class RnnEncoder(Encoder):
-    """Reads the source word by word, in one direction or two (L11); a pyramid has fewer states (Chan 2016)."""
+    """Reads the source word by word, in one direction or two (L11); a pyramid has fewer states."""
 
     def __init__(self, embedding: FrontEnd, recurrent: Recurrent, width: int) -> None:
         super().__init__(embedding, width)

@@ -211,8 +211,8 @@ class RnnReaderSettings(Settings):
     """One above the other."""
     score: ScoreName | NoticingName | Literal["none"] = "additive"
     """How well a state and a source position go together; coverage is additive and sees how much attention
-    each position has had so far; location-aware is additive and sees what the last step gave each position and
-    its neighbours; none is no attention at all."""
+    each position has had so far; location-aware is additive and sees what the last step gave each position
+    and its neighbours; none is no attention at all."""
     normalise: NormaliserName = "softmax"
     """How scores become weights."""
     looks: Looks = "after"

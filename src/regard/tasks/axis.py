@@ -125,8 +125,8 @@ class Grid(Places):
 class Times(Places):
     """Moments of a sound, in seconds from its beginning to `until`, its end.
 
-    For a picture of it, `waveform` is its loudness from 0 to 1, evenly spaced, and `picture` its spectrogram as
-    a data URL: as long as the sound, the high frequencies above.
+    For a picture of it, `waveform` is its loudness from 0 to 1, evenly spaced, and `picture` its spectrogram
+    as a data URL: as long as the sound, the high frequencies above.
     """
 
     seconds: tuple[float, ...]

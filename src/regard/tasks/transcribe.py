@@ -128,7 +128,7 @@ class Transcribe(Writing):
             self.form.seconds(len(frames)),
             self.form.waveform(clip, len(frames)),
             clip.seconds,
-            self.form.shown(frames),
+            self.form.shown(clip),
         )
         axes: dict[str, Axis] = {SOURCE: times, TARGET: target, INPUTS: inputs}
         return Forced({SOURCE: frames, "target": np.array(ids, np.int32)}, axes, ids)

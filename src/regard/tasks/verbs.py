@@ -218,7 +218,7 @@ class Verbs(ABC):
     def transcribe(self, sounds: Any, *, rate: int | None = None, beam: int | None = None) -> Any:
         """What is said in each sound: a text for one, a list of texts for several.
 
-        A sound is a path, a data URL, a `Sound`, or an array of samples from -1 to 1, `rate` of them a second.
+        A sound is a path, a data URL, a `Sound`, or samples from -1 to 1, `rate` of them a second.
         """
         self.require("transcribe")
         several = isinstance(sounds, list | tuple)

@@ -124,7 +124,7 @@ def _spoken(generator: Random) -> Spoken:
 SOUNDS = Toy(
     name="sounds",
     title="words spelt in tones and vowels",
-    story="A sound is read from its beginning to its end, and nobody told the model so: attention learns to move.",
+    story="A sound is heard from its beginning to its end: attention has to learn to move along.",
     probe=Spoken(f"{SCHEME}regar dos/7", "regar dos"),
     draw=_spoken,
     unit="char",
