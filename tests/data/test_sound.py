@@ -1,4 +1,4 @@
-"""Sounds from everywhere: files, URLs, arrays, words; at any rate; and what cannot be one is said in words."""
+"""Sounds from everywhere: files, URLs, arrays, words; at any rate; and what is none is refused in words."""
 
 import json
 

@@ -172,7 +172,7 @@ class Recurrent(nn.Module):
 
     def forward(
         self, inputs: Inputs, lengths: Int[Tensor, " batch"] | None = None
-    ) -> tuple[Outputs, tuple[Float[Tensor, "batch width"], ...]]:
+    ) -> tuple[Float[Tensor, "batch states width"], tuple[Float[Tensor, "batch width"], ...]]:
         """The top layer's outputs, `states_of` the length many, and each layer's last hidden state."""
         if lengths is None:
             lengths = torch.full((len(inputs),), inputs.shape[1], device=inputs.device)
