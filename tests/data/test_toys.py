@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from regard.data.example import Captioned, Pair, Parsed, Pointed, Tagged
+from regard.data.example import Captioned, Pair, Parsed, Pointed, Spoken, Tagged
 from regard.data.formats.beside import Several
 from regard.data.toys import TOYS, Toy, toy
 from regard.data.toys import english as grammar
@@ -38,6 +38,7 @@ TASKS = {
     "language": {"stories"},
     "multisource": {"witnesses"},
     "caption": {"shapes", "digits"},
+    "transcribe": {"sounds"},
 }
 every_toy = pytest.mark.parametrize("one", TOYS.values(), ids=TOYS.keys())
 
@@ -65,6 +66,8 @@ def question(example):
             return example.items
         case Captioned():
             return example.picture
+        case Spoken():
+            return example.sound
         case _:
             return example.text
 

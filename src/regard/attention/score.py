@@ -266,7 +266,9 @@ class LocationAware(NoticingScore):
         previous = carried["previous"].to(self.filter_weight.dtype)
         heads, filters, width = self.filter_weight.shape
         weight = self.filter_weight.reshape(-1, 1, width)
-        found = F.conv1d(previous, weight, padding=width // 2, groups=heads)
+        # One place more than is needed, since a convolution refuses to read nothing.
+        around = F.pad(previous, (width // 2, width // 2 + 1))
+        found = F.conv1d(around, weight, groups=heads)[..., :-1]
         return found.unflatten(1, (heads, filters)).mT
 
 

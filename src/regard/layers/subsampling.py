@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.attention import Added, Padding
-from regard.layers.convolution import Stage
+from regard.layers.convolution import kept, real_columns
 from regard.layers.front_end import Embedded, FrontEnd
 
 Sounds = Float[Tensor, "batch length bands"]
@@ -24,6 +24,8 @@ Sounds = Float[Tensor, "batch length bands"]
 @final
 class Subsampling(FrontEnd):
     """One state for 2^stages frames: their feature maps, all bands side by side, through one linear map.
+
+    There is no norm between the stages: it would make silence as loud as speech.
 
     While learning, up to `mask_bands` neighbouring bands and `mask_frames` neighbouring frames of each sound
     are hidden (Park 2019), so that no band and no moment is relied on alone.
@@ -43,8 +45,12 @@ class Subsampling(FrontEnd):
         super().__init__()
         sizes = [1, *channels]
         self.stages = nn.ModuleList(
-            Stage(before, after, 0, 0.0) for before, after in itertools.pairwise(sizes)
+            nn.Conv2d(before, after, 3, stride=2, padding=1)
+            for before, after in itertools.pairwise(sizes)
         )
+        for stage in self.stages:
+            nn.init.kaiming_normal_(stage.weight, nonlinearity="relu")  # type: ignore[arg-type]
+            nn.init.zeros_(stage.bias)  # type: ignore[arg-type]
         self.widen = nn.Linear(sizes[-1] * self._halved(features), width)
         self.position = position
         self.dropout = nn.Dropout(dropout)
@@ -57,7 +63,9 @@ class Subsampling(FrontEnd):
             source = hidden_at_random(source, lengths, self.mask_bands, self.mask_frames)
         maps = source.transpose(1, 2).unsqueeze(1)  # bands are rows, frames are columns
         for stage in self.stages:
-            maps, lengths = stage(maps, lengths)
+            lengths = None if lengths is None else (lengths + 1) // 2
+            maps = torch.relu(stage(maps))
+            maps = kept(maps, real_columns(lengths, maps.shape[-1]))
         states = self.widen(maps.permute(0, 3, 1, 2).flatten(2))
         if self.position is not None:
             states = self.position(states, 0)

@@ -20,6 +20,7 @@ from regard.errors import UsageError
 from regard.show.colour import cividis
 from regard.show.heatmap import AXES, TOPS
 from regard.show.label import one_line, piece_names, shortened
+from regard.tasks.axis import Times
 from regard.traces.site import TracedSite
 from regard.traces.trace import Trace
 
@@ -114,9 +115,12 @@ def drawing(
 ) -> Figure:
     """The heat map of one site of a trace: one head, or the mean of all.
 
-    Where neither site nor head is chosen, whole words are drawn, by the heads that align them best.
+    Where neither site nor head is chosen, whole words are drawn, by the heads that align them best; of a
+    sound, whose words have bars of their own, the pieces.
     """
-    chosen, aligned = trace.site(site), site is None and head is None
+    chosen = trace.site(site)
+    times = trace.axes[chosen.keys]
+    aligned = site is None and head is None and not isinstance(times, Times)
     rows, columns, weights = shown(trace, chosen, words or aligned)
     if aligned:
         one, which = trace.alignment(), _heads(trace, chosen)
@@ -129,7 +133,13 @@ def drawing(
         one, rows, columns, sides = one.T, columns, rows, sides[::-1]
     where = f"{chosen.path}, {which}" if chosen.heads > 1 else chosen.path
     title = f"{_label(trace.question, SAID)} \u2192 {_label(trace.answer.text, SAID)}".rstrip()
-    return heat_map(one, rows, columns, title, f"{sides[0]} down, {sides[1]} across; {where}")
+    drawn = heat_map(one, rows, columns, title, f"{sides[0]} down, {sides[1]} across; {where}")
+    if not isinstance(times, Times) or len(columns) != len(times):
+        return drawn
+    from regard.show.spectrogram import with_sound
+    from regard.traces.word_times import word_times
+
+    return with_sound(drawn, times, word_times(trace, chosen.path))
 
 
 def _heads(trace: Trace, site: TracedSite) -> str:

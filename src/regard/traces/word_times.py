@@ -60,8 +60,8 @@ def monotony(trace: Trace, site: str | None = None) -> float:
 def divided(weights: Float[np.ndarray, "word state"]) -> list[tuple[int, int]]:
     """Each word's states, [first, end): in order, none shared, each word at least one, the rest silence.
 
-    best[r, j] = gain[r, j] + max(best[r, j - 1], best[r - 1, j - 1], best[r - 2, j - 1]) over the rows silence,
-    word, silence, word, .., silence; the last of the three goes from word to word, past an empty silence.
+    best[r, j] = gain[r, j] + max(best[r, j - 1], best[r - 1, j - 1], best[r - 2, j - 1]) over the rows
+    silence, word, silence, .., silence; the last of the three goes from word to word, past an empty silence.
     Where there are more words than states, words share.
     """
     words, states = weights.shape

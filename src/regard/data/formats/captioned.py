@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, final
+from typing import Any, Protocol, final, runtime_checkable
 
 from regard.data.example import Captioned, Kind
 from regard.data.formats.format import PICTURES, Format, Reading, Row, packed_as
@@ -21,6 +21,7 @@ TEXT = ("text", "caption", "captions", "texts", "sentences", "latex", "formula",
 NUMBERED = re.compile(r"#\d+$")  # Flickr8k writes dog.jpg#0 to dog.jpg#4
 
 
+@runtime_checkable
 class TableOfFiles(Protocol):
     """A table, or JSON lines, whose every row names a file."""
 

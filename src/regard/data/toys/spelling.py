@@ -21,20 +21,20 @@ from regard.errors import UsageError
 SCHEME = "spell:"
 RATE = 8_000
 VOWELS = {  # the two frequencies at which a mouth is loudest
-    "a": (800, 1300),
-    "e": (480, 1900),
-    "i": (280, 2400),
-    "o": (500, 900),
-    "u": (320, 680),
+    "a": (800.0, 1300.0),
+    "e": (480.0, 1900.0),
+    "i": (280.0, 2400.0),
+    "o": (500.0, 900.0),
+    "u": (320.0, 680.0),
 }
 TONES = {  # a consonant is a tone from one frequency to another, so many times a second loud
-    "b": (1000, 400, 0),
-    "d": (2000, 1000, 0),
-    "g": (3200, 1700, 0),
-    "l": (600, 1500, 0),
-    "m": (250, 250, 0),
-    "n": (1150, 1150, 0),
-    "r": (1500, 1500, 40),
+    "b": (1000.0, 400.0, 0.0),
+    "d": (2000.0, 1000.0, 0.0),
+    "g": (3200.0, 1700.0, 0.0),
+    "l": (600.0, 1500.0, 0.0),
+    "m": (250.0, 250.0, 0.0),
+    "n": (1150.0, 1150.0, 0.0),
+    "r": (1500.0, 1500.0, 40.0),
 }
 CONSONANTS = (*TONES, "s")  # s is a hiss
 LONGEST = 64  # letters
