@@ -87,8 +87,11 @@ def prepare(options: argparse.Namespace) -> None:
 def learn(options: argparse.Namespace) -> None:
     settings = {
         "text.kind": "word",
-        **{"model.encoder.dropout": 0.1, "model.reader.dropout": 0.1},
-        **{"batch.tokens": 3000, "train.steps": options.steps, "train.warmup": 100},
+        **{"model.encoder.front.kind": "subsampling", "model.encoder.front.channels": [16, 16]},
+        **{"model.encoder.front.mask_bands": 6, "model.encoder.front.mask_frames": 12},
+        **{"model.encoder.layers": 2, "model.encoder.pyramid": 1},
+        **{"model.encoder.dropout": 0.2, "model.reader.dropout": 0.2},
+        **{"batch.tokens": 6000, "train.steps": options.steps, "train.warmup": 100},
         **{"train.rate": 2e-3, "train.evaluate_every": 150, "train.checkpoint_every": 150},
         **{"train.evaluate_examples": 100, "train.best_by": "score"},
     }

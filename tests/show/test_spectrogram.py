@@ -51,7 +51,7 @@ def test_what_is_too_long_is_summed_and_said_to_be():
     weights = np.full((1, 50), 1 / 50)
     lines = shown(sound_map(weights, ("a",), axis(50, 100)), width=27)
     assert lines[-1] == "2 states a column: no room"
-    assert lines[-3] == "a " + "▄" * 25  # 0.04 of 0.05, where the legend ends
+    assert lines[-3] == "a " + "▆" * 25  # 0.04 of 0.05, where the legend ends
     assert lines[-2].endswith("0.05")
 
 

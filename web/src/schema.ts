@@ -158,6 +158,10 @@ export interface TimesAxis {
   readonly seconds: readonly number[];
   /** the loudness of the sound, to draw it */
   readonly waveform: readonly number[];
+  /** how long the sound lasts, in seconds; 0 if not known */
+  readonly until: number;
+  /** the spectrogram as a data URL, as long as the sound; may be empty */
+  readonly picture: string;
 }
 
 /** Items to choose from. */

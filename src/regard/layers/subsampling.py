@@ -58,6 +58,8 @@ class Subsampling(FrontEnd):
 
     def read(self, source: Sounds, padding: Padding | None) -> Embedded:
         """A state is real when any of its frames is; frames behind the end are 0 before each convolution."""
+        if source.shape[1] == 0:  # a convolution refuses to read nothing
+            return Embedded(source.new_zeros(len(source), 0, self.widen.out_features), padding)
         lengths = None if padding is None else padding.lengths
         if self.training and (self.mask_bands or self.mask_frames):
             source = hidden_at_random(source, lengths, self.mask_bands, self.mask_frames)
