@@ -9,7 +9,7 @@ This page documents the front door. Everything else is an attribute of `regard` 
 `help(regard.Heads)`.
 
 Attention       attend align Attention Heads Memory Aligned watch
-Scores          Dot ScaledDot General Additive Covered Cosine Location FeatureMap
+Scores          Dot ScaledDot General Additive Covered LocationAware Cosine Location FeatureMap
 Normalisers     Softmax Sparsemax Entmax15 Relu Sigmoid Hard Gumbel Proportional
 Masks           Causal Padding Window Strided GlobalWindow Given, and their `&`
 Positions       Sinusoidal sinusoid Learned Rotary Alibi
@@ -66,7 +66,7 @@ _HOMES = {
     "api": "load look train",
     "attention": """
         Additive Alibi Aligned Attention Causal Cosine Covered Dot Entmax15 FeatureMap General Given
-        GlobalWindow Gumbel Hard Heads Learned Location Memory Padding Proportional Relu Rotary
+        GlobalWindow Gumbel Hard Heads Learned Location LocationAware Memory Padding Proportional Relu Rotary
         ScaledDot Sigmoid Sinusoidal Softmax Sparsemax Strided Window align attend sinusoid
     """,
     "decode": "DecodeSettings Hypothesis beam greedy sample",

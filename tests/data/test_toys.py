@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from regard.data.example import Captioned, Pair, Parsed, Pointed, Several, Tagged
+from regard.data.example import Captioned, Pair, Parsed, Pointed, Several, Spoken, Tagged
 from regard.data.toys import TOYS, Toy, toy
 from regard.data.toys import english as grammar
 from regard.data.toys.structure import convex_hull, depths
@@ -37,6 +37,7 @@ TASKS = {
     "language": {"stories"},
     "multisource": {"witnesses"},
     "caption": {"shapes", "digits"},
+    "transcribe": {"sounds"},
 }
 every_toy = pytest.mark.parametrize("one", TOYS.values(), ids=TOYS.keys())
 
@@ -64,6 +65,8 @@ def question(example):
             return example.items
         case Captioned():
             return example.picture
+        case Spoken():
+            return example.sound
         case _:
             return example.text
 

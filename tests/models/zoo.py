@@ -31,7 +31,13 @@ from regard.models import (
     TransformerSettings,
     build,
 )
-from regard.settings.architecture import Pooling, PositionName, Reach, TapeCellName
+from regard.settings.architecture import (
+    Pooling,
+    PositionName,
+    Reach,
+    SubsamplingFrontSettings,
+    TapeCellName,
+)
 
 CELLS = get_args(CellName)
 TAPES = get_args(TapeCellName)  # which read in one direction
@@ -43,6 +49,8 @@ SOURCE, TARGET = 7, 5
 WORDS = Sizes(source=11, target=13, labels=5)
 COPIED = Sizes(source=13, target=13, shared=True, unknown=3)
 POINTS = Sizes(features=2, target=13, labels=5)
+SOUNDS = Sizes(features=5, target=13, labels=5)
+HEARS = SubsamplingFrontSettings(channels=(3,))
 
 BLOCKS = {
     "width": 12,
@@ -192,6 +200,16 @@ DECODERS: dict[str, ModelSettings] = {
         encoder=transformer(), reader=rnn_reader(looks="before", copies=True)
     ),
     "copies-transformer": ModelSettings(encoder=rnn(), reader=transformer_reader(copies=True)),
+    "sound-pyramid": ModelSettings(
+        encoder=rnn(cell="lstm", layers=3, pyramid=2),
+        reader=rnn_reader(score="location-aware", input_feeding=True),
+    ),
+    "sound-pyramid-one-way": ModelSettings(
+        encoder=rnn(layers=2, pyramid=1, bidirectional=False, front=HEARS), reader=rnn_reader()
+    ),
+    "sound-transformer": ModelSettings(
+        encoder=transformer(front=HEARS), reader=transformer_reader()
+    ),
     **{
         f"lm-{name}": ModelSettings(reader=transformer_reader(**choice))
         for name, choice in BLOCK_CHOICES.items()
@@ -241,6 +259,8 @@ def sizes_of(name: str) -> Sizes:
     """Pointers look at points, all others at words; what is copied has one number on both sides."""
     if name.startswith("copies-"):
         return COPIED
+    if name.startswith("sound-"):
+        return SOUNDS
     return POINTS if isinstance(MODELS[name].reader, PointSettings) else WORDS
 
 

@@ -10,8 +10,19 @@ from functools import cache
 import numpy as np
 import torch
 
-from regard.data import png
-from regard.data.example import Captioned, Example, Labelled, Line, Pair, Parsed, Pointed, Tagged
+from regard.data import png, wav
+from regard.data.example import (
+    Captioned,
+    Example,
+    Labelled,
+    Line,
+    Pair,
+    Parsed,
+    Pointed,
+    Spoken,
+    Tagged,
+)
+from regard.data.wav import Clip
 from regard.models import (
     ClassifySettings,
     FrontEncoderSettings,
@@ -90,6 +101,19 @@ EXAMPLES["caption"] = [
     Captioned(noise(120), ("night",)),
 ]
 
+
+def hiss(samples: int) -> str:
+    """A noise at 8,000 samples a second, as a data URL."""
+    drawn = np.random.default_rng(samples).standard_normal(samples) * 0.1
+    return wav.url(Clip(drawn.astype(np.float32), 8_000))
+
+
+EXAMPLES["transcribe"] = [
+    Spoken(hiss(900), "a red cat"),
+    Spoken(hiss(1500), "a dog sees a cat"),
+    Spoken(hiss(300), "night"),
+]
+
 RNN = RnnEncoderSettings(width=8)
 BLOCKS = TransformerSettings(width=8, layers=2, heads=2, feedforward=12)
 
@@ -121,6 +145,13 @@ MODELS: dict[str, tuple[str, ModelSettings]] = {
         ModelSettings(
             encoder=FrontEncoderSettings(width=8, front=ConvolutionFrontSettings(channels=(4, 8))),
             reader=RnnReaderSettings(width=8, looks="before"),
+        ),
+    ),
+    "transcribe": (
+        "transcribe",
+        ModelSettings(
+            encoder=RnnEncoderSettings(cell="lstm", width=8, layers=2, pyramid=1),
+            reader=RnnReaderSettings(width=8, score="location-aware", input_feeding=True),
         ),
     ),
     "summarise": (

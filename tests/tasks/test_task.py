@@ -116,7 +116,8 @@ def test_perfect_answers_are_judged_perfect_and_wrong_ones_not(name):
     assert best.value == pytest.approx(100.0 if best.higher_is_better else 0.0)
     wrong = [answers[1], *answers[1:]] if name != "tag" else [answers[0].lower(), *answers[1:]]
     worse, *_ = task.judge(wrong, answers)
-    assert worse.value < best.value
+    assert worse.value != best.value
+    assert (worse.value < best.value) == best.higher_is_better
 
 
 def test_an_empty_list_of_inputs_gives_an_empty_list(name):

@@ -166,6 +166,8 @@ export interface TimesAxis {
   readonly spectrogram: string;
   /** the sound itself as a data URL; may be empty */
   readonly sound: string;
+  /** how long the sound lasts, in seconds; 0 if not known */
+  readonly until: number;
 }
 
 /** Items to choose from. */

@@ -39,6 +39,7 @@ from regard.attention.score import (
     FeatureMap,
     General,
     Location,
+    LocationAware,
     ScaledDot,
     Score,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "Heads",
     "Learned",
     "Location",
+    "LocationAware",
     "Mask",
     "Memory",
     "Normaliser",

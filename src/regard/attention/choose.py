@@ -24,6 +24,7 @@ from regard.attention.score import (
     FeatureMap,
     General,
     Location,
+    LocationAware,
     ScaledDot,
     Score,
 )
@@ -64,6 +65,8 @@ def make_score(
             return Additive(query_width, key_width, neurons or query_width, num_heads)
         case "coverage":
             return Covered(query_width, key_width, neurons or query_width, num_heads)
+        case "location-aware":
+            return LocationAware(query_width, key_width, neurons or query_width, num_heads)
         case "cosine":
             return Cosine(sharpness=10.0, learn=True)
         case "location":
@@ -116,6 +119,7 @@ def as_score(score: object, width: int | None = None, num_heads: int = 1) -> Sco
     if width is None and score in ("general", "additive", "location", *NOTICING):
         made = {"general": "General(8, 8)", "additive": "Additive(8, 8, neurons=8)"}
         made["coverage"] = "Covered(8, 8, neurons=8)"
+        made["location-aware"] = "LocationAware(8, 8, neurons=8)"
         raise UsageError(
             f"the {score} score has weights to learn, and needs the width of queries and keys",
             where="score",

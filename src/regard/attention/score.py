@@ -233,6 +233,46 @@ class Covered(NoticingScore):
 
 
 @final
+class LocationAware(NoticingScore):
+    """v . tanh(W s + U h + F f), f = Q * a', a' what the last query gave every key (Chorowski 2015).
+
+    The `filters` of Q, each `reach` keys wide on either side, see where the last query looked; so the next
+    one can look a little further on.
+    """
+
+    sees = ("previous",)
+
+    def __init__(
+        self,
+        query_width: int,
+        key_width: int,
+        neurons: int,
+        num_heads: int = 1,
+        *,
+        filters: int = 10,
+        reach: int = 15,
+    ) -> None:
+        super().__init__(query_width, key_width, neurons, num_heads)
+        require_integers("LocationAware", filters=filters, reach=reach)
+        self.filter_weight = nn.Parameter(
+            torch.randn(num_heads, filters, 2 * reach + 1) / math.sqrt(reach)
+        )
+        self.feature_weight = _weight(num_heads, filters, neurons)
+
+    def features(
+        self, carried: Mapping[str, Float[Tensor, "b h key"]]
+    ) -> Float[Tensor, "b h key feature"]:
+        """f_j = sum_k Q_k a'_{j+k}, k from -reach to reach; beyond both ends nothing was given."""
+        previous = carried["previous"].to(self.filter_weight.dtype)
+        heads, filters, width = self.filter_weight.shape
+        weight = self.filter_weight.reshape(-1, 1, width)
+        # One place more than is needed, since a convolution refuses to read nothing.
+        around = F.pad(previous, (width // 2, width // 2 + 1))
+        found = F.conv1d(around, weight, groups=heads)[..., :-1]
+        return found.unflatten(1, (heads, filters)).mT
+
+
+@final
 class FeatureMap(DotScore):
     """phi(s) . phi(h) with phi = elu + 1 > 0 (Katharopoulos 2020): what makes attention linear in length."""
 

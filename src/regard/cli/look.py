@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
     from regard.show.figure import Figure
     from regard.show.overlay import Manner
+    from regard.traces.site import TracedSite
     from regard.traces.trace import Trace
 
 
@@ -338,6 +339,7 @@ def _show(seen: Trace, picture: _Picture) -> None:
     for one in pictures:
         print()
         output.show(one)
+    _say_times(seen, site)
     drawn = {one.path for one in (several or [site])}
     others = [other.path for other in seen.sites if other.path not in drawn]
     if chosen is not None:
@@ -347,6 +349,17 @@ def _show(seen: Trace, picture: _Picture) -> None:
         output.say("\nOther attentions, for --site:")
         for line in _alike(others):
             output.say(f"  {line}")
+
+
+def _say_times(seen: Trace, site: TracedSite) -> None:
+    """When each word was said, where the model listened to a sound."""
+    from regard.tasks.axis import Times
+    from regard.traces.word_times import word_times
+
+    if isinstance(seen.axes[site.keys], Times) and site.queries == "target":
+        output.say("\nWhen each word was said, as far as attention tells:")
+        for word, begin, end in word_times(seen, site.path):
+            output.say(f"  {begin:6.2f} to {end:.2f} s   {word}")
 
 
 def _alike(paths: Sequence[str]) -> Iterator[str]:

@@ -150,6 +150,27 @@ def caption(
 
 
 @command
+def transcribe(
+    asked: Asked,
+    shown: Shown,
+    lines: Lines,
+    alternatives: Alternatives,
+    search: Search,
+    chance: Chance,
+    machine: Machine,
+) -> None:
+    """Write down what is said in sounds.
+
+    Each sound is a WAV file of any rate; other kinds need `pip install 'regard[sounds]'`. A list of such
+    files has one a line. `regard train FOLDER` learns from sounds and a table of file and text.
+
+    - `regard transcribe runs/mine one.wav two.wav`
+    - `regard transcribe runs/mine < files.txt > texts.txt` answers every line of a list of files
+    """
+    _answer(transcribe, asked, lines, shown, machine, None, alternatives, search, chance)
+
+
+@command
 def predict(
     asked: Asked,
     languages: Languages,

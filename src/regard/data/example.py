@@ -292,6 +292,59 @@ class Captioned(Example):
 
 @final
 @dataclass(frozen=True, slots=True)
+class Spoken(Example):
+    """A sound, as a path, a data URL or the name of one that is synthesised, and what is said in it."""
+
+    sound: str
+    text: str
+    noun = "sound"
+    wanted = "give a folder with sounds and a table of file and text (TSV, CSV or JSON lines)"
+    sides = ("sound", "text")
+
+    @classmethod
+    def made(cls, first: str, second: str) -> Spoken:
+        """A sound and its text."""
+        return cls(first, second)
+
+    def shown(self) -> tuple[str, ...]:
+        """The sound's name above its text."""
+        return self.name, self.text
+
+    @property
+    def name(self) -> str:
+        """The name of its file; of one that is all in the data URL, that it is."""
+        if self.sound.startswith("data:"):
+            return "(sound)"
+        return self.sound if self.sound.startswith("spell:") else Path(self.sound).name
+
+    @property
+    def asked(self) -> str:
+        """The sound."""
+        return self.sound
+
+    @property
+    def answer(self) -> str:
+        """The text."""
+        return self.text
+
+    @property
+    def prose(self) -> str:
+        """The text."""
+        return self.text
+
+    @property
+    def content(self) -> str:
+        """The text: what a test says was never said in training."""
+        return self.text
+
+    @property
+    def decides(self) -> str:
+        """The sound, so that no two splits share one."""
+        return self.sound
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Line(Example):
     """A text by itself, to learn what comes next."""
 

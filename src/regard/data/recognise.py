@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from regard.data.example import Captioned, Kind, Labelled, Line, Pair, Tagged
+from regard.data.example import Captioned, Kind, Labelled, Line, Pair, Spoken, Tagged
 from regard.data.formats.bracketed import Bracketed, looks_bracketed
 from regard.data.formats.captioned import picture_records, pictures
 from regard.data.formats.columnar import columnar, style_of
@@ -27,6 +27,7 @@ from regard.data.formats.record import (
     parsed,
     roles,
 )
+from regard.data.formats.spoken import sound_records, sounds
 from regard.data.formats.subtitle import PairedSubtitles, Subtitles, looks_timed
 from regard.data.formats.table import Table, label_column, rows_of, separator_of
 from regard.data.lines import LINE_BOUND, bare_name, opened, read_lines, refuse_binary
@@ -148,7 +149,7 @@ def _by_content(path: Path, suffix: str, head: list[str], hint: Kind | None) -> 
     if marked is not None:
         return marked
     if all(text.lstrip().startswith("{") for text in texts):
-        about = _pictures(path, texts, "", hint)
+        about = _about_files(path, texts, "", hint)
         return json_lines(path, texts[0], hint) if about is None else about
     if suffix in (".json", ".jsonl", ".ndjson"):
         raise DataError(
@@ -166,7 +167,7 @@ def _by_content(path: Path, suffix: str, head: list[str], hint: Kind | None) -> 
         return Conll(path, "2003")
     if suffix in (".csv", ".tsv", ".tab") or all("\t" in text for text in texts):
         separator = separator_of(texts) if suffix == ".csv" else "\t"
-        return _pictures(path, texts, separator, hint) or _table(path, separator, texts, hint)
+        return _about_files(path, texts, separator, hint) or _table(path, separator, texts, hint)
     return Lined(path)
 
 
@@ -179,13 +180,27 @@ def _by_marks(path: Path, suffix: str, head: list[str], texts: Sequence[str]) ->
     return Bracketed(path) if suffix in TREES or looks_bracketed(texts) else None
 
 
-def _pictures(path: Path, texts: Sequence[str], separator: str, hint: Kind | None) -> Format | None:
-    """Lines that name pictures, unless something else is wanted."""
-    if hint not in (None, Captioned):
-        return None
-    if separator:
-        return pictures(path, texts, separator, hint is Captioned)
-    return picture_records(path, parsed(texts[0], f"{path}:1"), hint is Captioned)
+def _about_files(
+    path: Path, texts: Sequence[str], separator: str, hint: Kind | None
+) -> Format | None:
+    """Lines that name pictures or sounds, unless something else is wanted."""
+    record = {} if separator else parsed(texts[0], f"{path}:1")
+    found: Format | None = None
+    if hint in (None, Captioned):
+        wanted = hint is Captioned
+        found = (
+            pictures(path, texts, separator, wanted)
+            if separator
+            else picture_records(path, record, wanted)
+        )
+    if found is None and hint in (None, Spoken):
+        wanted = hint is Spoken
+        found = (
+            sounds(path, texts, separator, wanted)
+            if separator
+            else sound_records(path, record, wanted)
+        )
+    return found
 
 
 def _root(start: bytes) -> str:

@@ -19,6 +19,7 @@ from regard.data.example import (
     Line,
     Parsed,
     Pointed,
+    Spoken,
     Tally,
     counted,
 )
@@ -154,9 +155,9 @@ def _folder_parts(
         return _parts(shards, hint)
     tables = readable(folder)
     if (
-        hint in (None, Captioned)
+        hint in (None, Captioned, Spoken)
         and len(tables) == 1
-        and recognise(tables[0], hint).kind is Captioned
+        and recognise(tables[0], hint).kind in (Captioned, Spoken)
     ):
         return _parts(tables, hint)
     whole = labelled_folders(folder) or (labelled_files(folder) if hint is Labelled else None)

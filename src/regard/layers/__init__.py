@@ -7,6 +7,7 @@ from regard.layers.front_end import Embedded, Embedding, Frames, FrontEnd, Patch
 from regard.layers.recurrent import Cell, Elman, Gru, Lstm, Lstmn, Recurrent, make_cell
 from regard.layers.several import Memories, SeveralHeads
 from regard.layers.sublayer import FeedForward, LayerNorm, Residual
+from regard.layers.subsampling import Subsampling
 from regard.settings.architecture import Activation, CellName, NormForm, NormOrder
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "SeveralHeads",
     "Source",
     "Stack",
+    "Subsampling",
     "make_cell",
     "narrowed",
 ]

@@ -7,7 +7,7 @@ torch's fused kernels (cuDNN on a GPU).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, TypeVar, final
 
 import torch
 import torch.nn.functional as F
@@ -23,6 +23,7 @@ from regard.settings.architecture import CellName, TapeCellName
 State = tuple[Tensor, ...]  # (hidden,) or, for an LSTM, (hidden, cell); each (batch, width)
 Inputs = Float[Tensor, "batch length input_width"]
 Outputs = Float[Tensor, "batch length width"]
+_Length = TypeVar("_Length", int, Tensor)
 
 
 class Cell(nn.Module, ABC):
@@ -198,7 +199,11 @@ def make_cell(name: str, input_width: int, width: int, site: Site | None = None)
 
 @final
 class Recurrent(nn.Module):
-    """Layers of cells over whole sequences; two directions share the width half and half."""
+    """Layers of cells over whole sequences; two directions share the width half and half.
+
+    The upper `pyramid` layers read two states at a time, [h_2i; h_2i+1], so that each halves the length (Chan
+    2016): far fewer states to attend to, each about a longer stretch. An odd last state has zeros beside it.
+    """
 
     def __init__(
         self,
@@ -208,6 +213,7 @@ class Recurrent(nn.Module):
         num_layers: int,
         *,
         bidirectional: bool = False,
+        pyramid: int = 0,
         dropout: float = 0.0,
         axis: str = "source",
     ) -> None:
@@ -218,15 +224,22 @@ class Recurrent(nn.Module):
                 where="model.encoder.bidirectional",
                 remedy="set bidirectional = false, or choose another cell",
             )
+        if pyramid >= num_layers:
+            raise UsageError(
+                f"a pyramid of {pyramid} layers stands on one more, and there are {num_layers}",
+                where="model.encoder.pyramid",
+                remedy=f"choose model.encoder.layers = {pyramid + 1}, or a lower pyramid",
+            )
         if bidirectional and width % 2:
             raise UsageError(
                 f"two directions share the width half and half; {width} is odd",
                 where="width",
                 remedy="choose an even width",
             )
-        self.width = width
+        self.width, self.pyramid = width, pyramid
         half = width // 2 if bidirectional else width
-        widths = [input_width] + [width] * (num_layers - 1)
+        plain = num_layers - pyramid
+        widths = [input_width] + [width] * (plain - 1) + [2 * width] * pyramid
         self.forward_cells = Stack(
             make_cell(cell, w, half, Site("self", axis, axis, number))
             for number, w in enumerate(widths)
@@ -236,8 +249,8 @@ class Recurrent(nn.Module):
 
     def forward(
         self, inputs: Inputs, lengths: Int[Tensor, " batch"] | None = None
-    ) -> tuple[Outputs, tuple[Float[Tensor, "batch width"], ...]]:
-        """The top layer's outputs, and each layer's last hidden state."""
+    ) -> tuple[Float[Tensor, "batch states width"], tuple[Float[Tensor, "batch width"], ...]]:
+        """The top layer's outputs, `states_of` the length many, and each layer's last hidden state."""
         if lengths is None:
             lengths = torch.full((len(inputs),), inputs.shape[1], device=inputs.device)
         if inputs.shape[1] == 0:  # torch's kernels refuse to read nothing
@@ -246,6 +259,9 @@ class Recurrent(nn.Module):
         flip = flipped(lengths, inputs.shape[1])
         summaries = []
         for number, cell in enumerate(self.forward_cells):
+            if number >= len(self.forward_cells) - self.pyramid:
+                inputs, lengths = paired(inputs, lengths), (lengths + 1) // 2
+                flip = flipped(lengths, inputs.shape[1])
             states = inputs if number == 0 else self.dropout(inputs)
             inputs = cell.run(states, cell.zeros(states))
             summary = last(inputs, lengths)
@@ -257,6 +273,21 @@ class Recurrent(nn.Module):
                 inputs = torch.cat([inputs, take(back, flip)], -1)
             summaries.append(summary)
         return inputs, tuple(summaries)
+
+    def states_of(self, length: _Length) -> _Length:
+        """How many states there are on top of so many inputs."""
+        for _ in range(self.pyramid):
+            length = (length + 1) // 2
+        return length
+
+
+def paired(
+    states: Outputs, lengths: Int[Tensor, " batch"]
+) -> Float[Tensor, "batch half double_width"]:
+    """Two neighbours as one; what lies behind the end of a row is 0, so that padding is never read."""
+    behind = torch.arange(states.shape[1], device=lengths.device) >= lengths[:, None]
+    states = F.pad(states.masked_fill(behind.unsqueeze(-1), 0.0), (0, 0, 0, states.shape[1] % 2))
+    return states.unflatten(1, (-1, 2)).flatten(2)
 
 
 def last(outputs: Outputs, lengths: Int[Tensor, " batch"]) -> Float[Tensor, "batch width"]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from torch import nn
 
+from regard.attention import Added
 from regard.attention.attention import LABEL, PLACES, TARGET, Site
 from regard.errors import UsageError, kind_of, nearest
 from regard.layers import (
@@ -16,6 +17,7 @@ from regard.layers import (
     Patches,
     Recurrent,
     Stack,
+    Subsampling,
     make_cell,
 )
 from regard.models.build_decoder import (
@@ -63,6 +65,7 @@ from regard.settings.architecture import (
     ReaderSettings,
     RnnEncoderSettings,
     RnnReaderSettings,
+    SubsamplingFrontSettings,
     TagSettings,
     TransformerReaderSettings,
     TransformerSettings,
@@ -151,6 +154,7 @@ def _encoder(settings: EncoderSettings, size: SourceSize, name: str) -> Encoder:
                 settings.width,
                 settings.layers,
                 bidirectional=settings.bidirectional,
+                pyramid=settings.pyramid,
                 dropout=settings.dropout,
                 axis=name,
             )
@@ -182,15 +186,29 @@ def _front(settings: EncoderSettings, size: SourceSize) -> FrontEnd:
                 warp=own.warp,
                 mirror=own.mirror,
             )
+        case SubsamplingFrontSettings() as own:
+            need(size.features, "a sound is sub-sampled, whose frames have numbers")
+            return Subsampling(
+                size.features,
+                settings.width,
+                channels=own.channels,
+                position=_position(settings),
+                dropout=settings.dropout,
+                mask_bands=own.mask_bands,
+                mask_frames=own.mask_frames,
+            )
         case PlainFrontSettings() if size.features:
-            position = None
-            if isinstance(settings, TransformerSettings):
-                position = input_position(settings)
+            position = _position(settings)
             return Frames(
                 size.features, settings.width, position=position, dropout=settings.dropout
             )
         case PlainFrontSettings():
             return table_of(size.symbols, settings, unknown=size.unknown)
+
+
+def _position(settings: EncoderSettings) -> Added | None:
+    """What tells a Transformer where a frame stands; a recurrent network counts by itself."""
+    return input_position(settings) if isinstance(settings, TransformerSettings) else None
 
 
 def _reader(

@@ -95,6 +95,10 @@ class Encoder(nn.Module, ABC):
         frames = source / 255 if source.dtype == torch.uint8 else source
         return self.embedding.read(frames, padding)
 
+    def states_of(self, length: int) -> int:
+        """How many states a source of this length becomes."""
+        return self.embedding.states_of(length)
+
     @abstractmethod
     def forward(self, source: Source, padding: Padding | None = None) -> Encoded:
         """The states of a batch of sources, padded on the right."""
@@ -112,7 +116,7 @@ class FrontEncoder(Encoder):
 
 @final
 class RnnEncoder(Encoder):
-    """Reads the source word by word, in one direction or two (L11)."""
+    """Reads the source word by word, in one direction or two (L11); a pyramid has fewer states."""
 
     def __init__(self, embedding: FrontEnd, recurrent: Recurrent, width: int) -> None:
         super().__init__(embedding, width)
@@ -123,7 +127,14 @@ class RnnEncoder(Encoder):
         embedded = self.embed(source, padding)
         lengths = None if embedded.padding is None else embedded.padding.lengths
         states, layers = self.recurrent(embedded.states, lengths)
-        return Encoded(states, embedded.padding, layers, rows=embedded.rows)
+        padding = embedded.padding
+        if lengths is not None and self.recurrent.pyramid:
+            padding = Padding(self.recurrent.states_of(lengths))
+        return Encoded(states, padding, layers, rows=embedded.rows)
+
+    def states_of(self, length: int) -> int:
+        """As many as are left on top of the pyramid."""
+        return self.recurrent.states_of(super().states_of(length))
 
 
 @final

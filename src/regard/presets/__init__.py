@@ -20,6 +20,7 @@ DEFAULT_OF = {
     "parse": "vinyals2015-parse",
     "caption": "captioner",
     "summarise": "see2017",
+    "transcribe": "chan2016",
 }
 FEW_EXAMPLES = 10_000  # up to so many examples to train on, the smaller model of a family
 SMALLER = {"vaswani2017-small": "vaswani2017-tiny"}

@@ -18,6 +18,7 @@ from regard.config import Settings
 from regard.data.batches import BatchSettings
 from regard.data.example import Columns
 from regard.data.image import PictureSettings
+from regard.data.sound import SoundSettings
 from regard.presets import DEFAULT_OF
 from regard.settings.architecture import ModelSettings, StackSettings
 from regard.settings.decode import DecodeSettings, ObjectiveSettings
@@ -129,6 +130,8 @@ class RunSettings(Settings):
     """How text becomes symbols."""
     picture: PictureSettings = PictureSettings()
     """How pictures become columns of pixels."""
+    sound: SoundSettings = SoundSettings()
+    """How sounds become frames of log-mel features."""
     model: ModelSettings
     """What it is made of."""
     batch: BatchSettings = BatchSettings()

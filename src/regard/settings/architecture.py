@@ -24,7 +24,9 @@ from regard.config import Settings
 # `layers.recurrent`, activations in `layers.sublayer`, positions in `models.build_transformer`.
 
 ScoreName = Literal["dot", "scaled-dot", "general", "additive", "cosine", "location", "feature-map"]
-NoticingName = Literal["coverage"]  # scores that see what the decoder's earlier steps read
+NoticingName = Literal[
+    "coverage", "location-aware"
+]  # scores that see what the decoder's earlier steps read
 NormaliserName = Literal[
     "softmax", "sparsemax", "entmax-1.5", "relu", "sigmoid", "hard", "gumbel", "proportional"
 ]
@@ -84,8 +86,22 @@ class ConvolutionFrontSettings(Settings):
     """While learning, half of the pictures are seen as in a mirror; for photographs, not for writing."""
 
 
+class SubsamplingFrontSettings(Settings):
+    """Convolutions over the frames of a sound that leave one state for several frames (Dong 2018)."""
+
+    kind: Literal["subsampling"] = "subsampling"
+    """Convolutions over time and frequency."""
+    channels: Annotated[tuple[PositiveInt, ...], Field(min_length=1, max_length=4)] = (32, 32)
+    """Feature maps of each stage, 8 to 256; every stage halves the frames and the bands."""
+    mask_bands: NonNegativeInt = 0
+    """The most neighbouring bands that are hidden at random while learning (Park 2019): 0 to 15."""
+    mask_frames: NonNegativeInt = 0
+    """The same for neighbouring frames: 0 to 40."""
+
+
 FrontSettings = Annotated[
-    PlainFrontSettings | PatchFrontSettings | ConvolutionFrontSettings, Field(discriminator="kind")
+    PlainFrontSettings | PatchFrontSettings | ConvolutionFrontSettings | SubsamplingFrontSettings,
+    Field(discriminator="kind"),
 ]
 
 
@@ -103,6 +119,9 @@ class RnnEncoderSettings(Settings):
     """One above the other."""
     bidirectional: bool = True
     """Read from both ends."""
+    pyramid: Annotated[int, Field(ge=0, le=6)] = 0
+    """So many of the layers, the upper ones, read two states at a time and halve their number (Chan 2016): 0
+    for text, 1 to 3 for sounds."""
     front: FrontSettings = PlainFrontSettings()
     """How the raw source becomes states."""
     dropout: Dropout = 0.1
@@ -202,7 +221,8 @@ class RnnReaderSettings(Settings):
     """One above the other."""
     score: ScoreName | NoticingName | Literal["none"] = "additive"
     """How well a state and a source position go together; coverage is additive and sees how much attention
-    each position has had so far; none is no attention at all."""
+    each position has had so far; location-aware is additive and sees what the last step gave each position
+    and its neighbours; none is no attention at all."""
     normalise: NormaliserName | ChoosingName | Literal["marginal"] = "softmax"
     """How scores become weights; sampled draws one position a step while learning (Xu 2015), and marginal
     adds up the probabilities that a word has after each choice (Wu 2018)."""

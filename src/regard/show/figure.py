@@ -120,7 +120,8 @@ def drawing(
 ) -> Figure:
     """The heat map of one site of a trace: one head, or the mean of all; `turned`, queries go across.
 
-    Where neither site nor head is chosen, whole words are drawn, by the heads that align them best.
+    Where neither site nor head is chosen, whole words are drawn, by the heads that align them best; of a
+    sound, whose words have bars of their own, the pieces.
     """
     chosen = trace.site(site)
     rows, columns, one, where = one_map(trace, site, head, words or (site is None and head is None))

@@ -21,6 +21,7 @@ from rich.style import Style
 from regard.errors import UsageError
 from regard.show.colour import Paint
 from regard.show.label import Frame, in_ascii, one_line, padded, piece_names, shortened
+from regard.tasks.axis import Times
 
 if TYPE_CHECKING:
     from regard.traces.trace import Trace
@@ -191,11 +192,17 @@ def site_map(
         if down == across
         else f"{AXES.get(down, down)} down, {AXES.get(across, across)} across"
     )
+    named = f"{where}: {axes}" if title is None else title
+    times = trace.axes[across]
+    if isinstance(times, Times) and times.spectrogram and not numbers:
+        from regard.show.spectrogram import sound_map
+
+        return sound_map(weights, piece_names(trace.axes[down].pieces), times, named, most_rows)
     return heat_map(
         weights,
         piece_names(trace.axes[down].pieces),
         piece_names(trace.axes[across].pieces),
-        f"{where}: {axes}" if title is None else title,
+        named,
         numbers,
         top=top,
         wrap=wrap,
@@ -237,4 +244,9 @@ def alignment(trace: Trace, numbers: bool = False, turned: bool = False) -> Rend
     rows, columns = (
         tuple(one_line(word) for word in trace.axes[side].words) for side in (down, across)
     )
+    times = trace.axes[across]
+    if isinstance(times, Times) and times.spectrogram and not numbers:
+        from regard.show.spectrogram import sound_map
+
+        return sound_map(weights, rows, times)
     return heat_map(weights, rows, columns, "", numbers, top=None)

@@ -8,14 +8,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Float
 
+from regard.attention.attention import TARGET
 from regard.data import image
 from regard.show import figure
 from regard.show.colour import cividis
 from regard.show.figure import (
     FONT,
     GAP,
+    HEADS,
+    LETTER,
     LINE,
-    TOPS,
     Box,
     Dots,
     Figure,
@@ -29,6 +31,8 @@ from regard.show.figure import (
     title_of,
     width_of,
 )
+from regard.show.heatmap import TOPS
+from regard.show.label import one_line, shortened
 from regard.show.overlay import (
     MANNERS,
     Manner,
@@ -40,11 +44,13 @@ from regard.show.overlay import (
 )
 from regard.tasks.axis import Grid, Times
 from regard.traces.trace import Trace
+from regard.traces.word_times import WordTime, word_times
 
 PANEL = 160.0  # the height of one picture, and of a strip at most three times its width
 FINE = (96, 288)  # the least and the most dots that a picture is high
 ACROSS = 880.0  # the width of several pictures beside each other, and of a sound
 ROW, SOUND = 22.0, 110.0  # the height of a word's row of weights, and of the sound below them
+BAR = 5.0  # the height of the bar that says when a word was said
 SOFT = "#7a7a7a"
 
 
@@ -65,7 +71,8 @@ def drawing(
         return pictures(keys, names, weights, title_of(trace), where, manner)
     if isinstance(keys, Times) and not isinstance(trace.axes[chosen.queries], Times):
         names, _, weights, where = one_map(trace, site, head, words)
-        return sound(keys, names, weights, title_of(trace), where)
+        said = word_times(trace, chosen.path) if chosen.queries == TARGET else ()
+        return sound(keys, names, weights, title_of(trace), where, said)
     return figure.drawing(trace, site, head, words=words, turned=turned)
 
 
@@ -110,8 +117,12 @@ def sound(
     weights: Float[np.ndarray, "word moment"],
     title: str,
     where: str,
+    said: Sequence[WordTime] = (),
 ) -> Figure:
-    """Words down, seconds across, and below them what was heard: its spectrogram, or else how loud it was."""
+    """Words down, seconds across, and below them what was heard: its spectrogram, or else how loud it was.
+
+    A bar below that is as long as each word took, as far as attention tells.
+    """
     left = float(
         math.ceil(GAP + max((width_of(label_of(name)) for name in names), default=0.0) + 8)
     )
@@ -129,8 +140,25 @@ def sound(
     floor = top + len(names) * ROW + 8
     shapes += heard(axis, left, floor)
     shapes += seconds(axis, left, floor + SOUND + FONT + 4)
-    shapes += legend(left, floor + SOUND + 2 * LINE, most)
-    return finished(width, floor + SOUND + 4 * LINE, title, shapes)
+    below = floor + SOUND + 2 * LINE
+    if said:
+        shapes += bars(axis, said, left, below - 6)
+        below += 2 * LINE
+    shapes += legend(left, below, most)
+    return finished(width, below + 2 * LINE, title, shapes)
+
+
+def bars(axis: Times, said: Sequence[WordTime], left: float, top: float) -> Iterator[Shape]:
+    """A bar from the beginning to the end of each word, and the word below it, as much of it as fits."""
+    first, end = span(axis)
+    for number, word in enumerate(said):
+        begin, stop = (
+            left + ACROSS * (one - first) / (end - first) for one in (word.begin, word.end)
+        )
+        told = f"{one_line(word.word)}: {word.begin:.2f} to {word.end:.2f} s"
+        yield Box(begin, top, max(1.0, stop - begin), BAR, HEADS[number % 2], told)
+        letters = max(1, int((stop - begin) / LETTER) + 1)
+        yield Words(begin, top + BAR + FONT, shortened(one_line(word.word), letters))
 
 
 def heard(axis: Times, left: float, top: float) -> Iterator[Shape]:
@@ -162,7 +190,9 @@ def seconds(axis: Times, left: float, y: float, ticks: int = 5) -> Iterator[Shap
 
 
 def span(axis: Times) -> tuple[float, float]:
-    """From the first moment to the end of the last, which is as long as the one before it."""
+    """From the beginning to the end of the sound; where that is not known, by the moments alone."""
+    if axis.until > 0:
+        return 0.0, axis.until
     moments = axis.seconds or (0.0,)
     step = moments[-1] - moments[-2] if len(moments) > 1 else 1.0
     return moments[0], moments[-1] + max(step, 1e-3)

@@ -280,6 +280,9 @@ class TimesAxis(Axis):
         Field(description="a picture of it as a data URL, low tones at the bottom; may be empty"),
     ]
     sound: Annotated[str, Field(description="the sound itself as a data URL; may be empty")]
+    until: Annotated[
+        float, Field(description="how long the sound lasts, in seconds; 0 if not known")
+    ]
 
 
 class ItemsAxis(Axis):

@@ -132,16 +132,27 @@ class Grid(Places):
 @final
 @dataclass(frozen=True)
 class Times(Places):
-    """Moments of a sound, in seconds from its beginning; `waveform` is its loudness, for a picture of it.
+    """Moments of a sound, in seconds from its beginning to `until`, its end.
 
-    `spectrogram` is a picture of it, low tones at the bottom, and `sound` the sound itself, as data URLs.
+    For a picture of it, `waveform` is its loudness from 0 to 1, evenly spaced. As data URLs, `spectrogram` is
+    a picture as long as the sound, low tones at the bottom, and `sound` the sound itself.
     """
 
     seconds: tuple[float, ...]
     waveform: tuple[float, ...] = ()
     spectrogram: str = ""
     sound: str = ""
+    until: float = 0.0
     kind: Literal["times"] = "times"
+
+    def fitted(self, states: int, rows: int, side: int = 1) -> Times:  # noqa: ARG002
+        """Each state is in the middle of the frames that it was made of: 2, 4, 8 or so in a row."""
+        count = len(self.seconds)
+        if states in (0, count):
+            return self
+        stride = next((2**n for n in range(32) if -(-count // 2**n) == states), -(-count // states))
+        groups = (self.seconds[start : start + stride] for start in range(0, count, stride))
+        return replace(self, seconds=tuple((group[0] + group[-1]) / 2 for group in groups))
 
     @property
     def pieces(self) -> tuple[str, ...]:

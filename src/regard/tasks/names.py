@@ -11,6 +11,7 @@ from regard.data.example import (
     Parsed,
     Pointed,
     Several,
+    Spoken,
     Tagged,
 )
 from regard.errors import UsageError, nearest
@@ -26,9 +27,10 @@ LEARNS_FROM: dict[str, Kind] = {
     "parse": Parsed,
     "caption": Captioned,
     "summarise": Pair,
+    "transcribe": Spoken,
 }
 PACKS = {"translate"}  # tasks whose rows may lie end to end in one batch
-READS_FILES = {"caption"}  # tasks whose questions name files: pictures, not lines of text
+READS_FILES = {"caption", "transcribe"}  # tasks whose questions name files: pictures, sounds
 COMMANDS = {  # the command that asks a model of this task; any other is asked by `regard predict`
     "translate": "translate",
     "tag": "tag",
@@ -36,6 +38,7 @@ COMMANDS = {  # the command that asks a model of this task; any other is asked b
     "point": "point",
     "language": "continue",
     "caption": "caption",
+    "transcribe": "transcribe",
 }
 
 

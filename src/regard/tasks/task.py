@@ -17,6 +17,7 @@ from regard.attention import Room
 from regard.data.columns import ColumnKind, Frames, Ids, Ragged
 from regard.data.example import Example
 from regard.data.image import PictureSettings
+from regard.data.sound import SoundSettings
 from regard.decode import DecodeSettings
 from regard.errors import DataError, UsageError
 from regard.evaluate import Comparison, Metric, exact_match
@@ -99,6 +100,10 @@ class Reads(Protocol):
     @property
     def picture(self) -> PictureSettings:
         """How pictures become columns of pixels."""
+
+    @property
+    def sound(self) -> SoundSettings:
+        """How sounds become frames."""
 
 
 class Task(ABC):

@@ -15,8 +15,8 @@ import torch
 
 from regard import presets
 from regard.config import parse
+from regard.data import image, sound
 from regard.data.example import Kind
-from regard.data.image import question_of
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
 from regard.question import Asked, Problem, listed, written
@@ -31,6 +31,7 @@ from regard.tasks.point import Point
 from regard.tasks.summarise import Summarise
 from regard.tasks.tag import Tag
 from regard.tasks.task import Prediction, Task
+from regard.tasks.transcribe import Transcribe
 from regard.tasks.translate import Translate
 
 TASKS: dict[str, type[Task]] = {
@@ -46,6 +47,7 @@ TASKS: dict[str, type[Task]] = {
         Parse,
         Caption,
         Summarise,
+        Transcribe,
     )
 }
 
@@ -209,7 +211,18 @@ class Verbs(ABC):
         """
         self.require("caption")
         several = isinstance(pictures, list | tuple)
-        asked = [question_of(one) for one in (pictures if several else [pictures])]
+        asked = [image.question_of(one) for one in (pictures if several else [pictures])]
+        found = [answer.text for answer in self.predict(asked, beam=beam)]
+        return found if several else found[0]
+
+    def transcribe(self, sounds: Any, *, rate: int | None = None, beam: int | None = None) -> Any:
+        """What is said in each sound: a text for one, a list of texts for several.
+
+        A sound is a path, a data URL, a `Sound`, or samples from -1 to 1, `rate` of them a second.
+        """
+        self.require("transcribe")
+        several = isinstance(sounds, list | tuple)
+        asked = [sound.question_of(one, rate) for one in (sounds if several else [sounds])]
         found = [answer.text for answer in self.predict(asked, beam=beam)]
         return found if several else found[0]
 

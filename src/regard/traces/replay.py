@@ -103,12 +103,12 @@ def _values(values: Tensor, count: int) -> tuple[float, ...]:
 
 
 def _fitted(axis: Axis, model: Model, name: str, row: Mapping[str, np.ndarray]) -> Axis:
-    """The axis of a source as long as the states that its front-end makes of it."""
+    """The axis of a source as long as the states that its encoder makes of it."""
     encoder = model.encoders.get(name)
     if encoder is None or name not in row:
         return axis
     front = encoder.embedding
-    return axis.fitted(front.states_of(len(row[name])), front.states_a_column, front.side)
+    return axis.fitted(encoder.states_of(len(row[name])), front.states_a_column, front.side)
 
 
 def _sites(seen: Seen, path: str, axes: Mapping[str, Axis]) -> list[TracedSite]:

@@ -14,14 +14,13 @@ from typing import Any, final
 
 from regard.data.drift import uneven
 from regard.data.example import Columns, Kind, Several
-from regard.data.formats.format import Format, Reading, Row, packed_as
+from regard.data.formats.format import SOUNDS, Format, Reading, Row, packed_as
 from regard.data.formats.record import parsed
 from regard.data.lines import bare_name, read_lines
 from regard.errors import DataError, UsageError, nearest
 from regard.question import Image, Question, Sound, Source
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm")
-SOUNDS = (".wav", ".wave", ".flac", ".ogg", ".mp3", ".m4a", ".opus")
 
 
 def source_of(cell: str, folder: Path) -> Source:

@@ -99,6 +99,7 @@ Style = Literal["plain text", "fastText", "SCAN"]
 KINDS: dict[Style, Kind] = {"plain text": Line, "fastText": Labelled, "SCAN": Pair}
 LABEL_MARK = "__label__"
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".ppm", ".pgm", ".npz")
+SOUNDS = (".wav", ".wave", ".flac", ".ogg", ".mp3", ".m4a", ".opus")
 
 
 @final
@@ -245,7 +246,7 @@ def readable(folder: Path) -> list[Path]:
         for path in listed(folder)
         if path.is_file()
         and not path.name.lower().startswith(about)
-        and path.suffix.lower() not in PICTURES
+        and path.suffix.lower() not in (*PICTURES, *SOUNDS)
     ]
 
 
