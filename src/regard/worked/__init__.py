@@ -14,6 +14,7 @@ from regard.worked.attention_by_hand import (
     soft_table,
 )
 from regard.worked.likeness import word_vectors
+from regard.worked.listening import listen_attend_spell
 from regard.worked.multi_head import flying_arrows, parameter_count, two_heads
 from regard.worked.positions import position_periods, position_table, word_order
 from regard.worked.recurrence import fading_gradient, rnn_step
@@ -54,6 +55,7 @@ EXAMPLES: dict[str, Example] = {
         "The loss over a six-word vocabulary", ("L70", "L71", "L72"), six_word_loss
     ),
     "beam-of-two": Example("Beam search with a beam of two", ("L75", "L76", "L77"), beam_of_two),
+    "listen-attend-spell": Example("Listen, attend and spell", ("L83",), listen_attend_spell),
 }
 
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "decoder_step",
     "fading_gradient",
     "flying_arrows",
+    "listen_attend_spell",
     "painted_masks",
     "parameter_count",
     "position_periods",
