@@ -1,6 +1,6 @@
 """Spoken digits, alone and in strings of up to five: word error on held-out takes and on a held-out speaker.
 
-    python recipes/spoken-digits/run.py DATA OUT [--steps 600] [--device auto] [--speaker yweweler]
+    python recipes/spoken-digits/run.py DATA OUT [--steps 800] [--device auto] [--speaker yweweler]
 
 DATA is `fsdd.tar.xz` of the Free Spoken Digit Dataset: DIGIT_SPEAKER_TAKE.wav, 50 takes of each digit by each
 of six speakers, at 8 kHz. One speaker is left out of training altogether; of the others, takes 0 to 4 are the
@@ -132,7 +132,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--steps", type=int, default=800)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--speaker", default="yweweler")
     parser.add_argument("--looks", type=int, default=50)

@@ -25,6 +25,7 @@ REACHED = {
     "vinyals2015-hull": 58,
     "vinyals2015-tour": 36,
     "see2017": 98,
+    "chan2016": 96,
     "tagger": 97,
     "classifier": 97,
     "libovicky2017": 90,

@@ -230,3 +230,15 @@ def test_wrong_numbers_are_refused_by_name(message):
         WRONG[message]()
     assert fault.value.what == message
     assert fault.value.where
+
+
+def test_only_where_it_looked_last_tells_the_same_sound_twice_apart():
+    worked = EXAMPLES["listen-attend-spell"].work()
+    first, second = worked["weights by content"][1], worked["weights by content"][3]
+    assert first == second == max(worked["weights by content"])
+    assert worked["features"] == (0.0, 0.0, 0.1, 0.8)
+    assert worked["weights"][3] > 2 * worked["weights"][1]
+    assert worked["looked at"] == "h_4"
+    asked = [math.tanh(-3 + 2.4), math.tanh(1 + 2.4)]  # h_4 = (0, 1, 0, 1), F f = 3 x 0.8
+    assert worked["scores"][3] == pytest.approx(2 * sum(asked))
+    assert EXAMPLES["listen-attend-spell"].work(pull=0)["weights"][1] == pytest.approx(first)

@@ -81,12 +81,10 @@ class SoundMap:
             label = Segment(padded(shortened(one_line(name), margin - 1), margin - 1, right=True))
             cells = (paint.cell(float(share) / top, cell) for share in own)
             yield [label, Segment(" "), *(Segment(text, style) for text, style in cells)]
-        scale = [paint.mark(step / 19) for step in range(20)]
-        yield [
-            Segment(" " * margin + "0 "),
-            *(Segment(text, style) for text, style in scale),
-            Segment(f" {top:.3g}"),
-        ]
+        most_marks = max(2, min(20, width - margin - len(f"0  {top:.3g}")))
+        scale = [paint.mark(step / (most_marks - 1)) for step in range(most_marks)]
+        marks = (Segment(text, style) for text, style in scale)
+        yield [Segment(" " * margin + "0 "), *marks, Segment(f" {top:.3g}")]
         if each > 1:
             said = f"{each} states a column: no room"
             yield [Segment(shortened(said, width), faint)]

@@ -14,6 +14,7 @@ from regard.worked.attention_by_hand import (
     soft_table,
 )
 from regard.worked.likeness import word_vectors
+from regard.worked.listening import listen_attend_spell
 from regard.worked.multi_head import flying_arrows, parameter_count, two_heads
 from regard.worked.one_choice import hard_choice
 from regard.worked.positions import position_periods, position_picture, position_table, word_order
@@ -59,6 +60,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "beam-of-two": Example("Beam search with a beam of two", ("L75", "L76", "L77"), beam_of_two),
     "word-orders": Example("One sentence in many word orders", ("L89",), word_orders, "links"),
+    "listen-attend-spell": Example("Listen, attend and spell", ("L83",), listen_attend_spell),
 }
 
 __all__ = [
@@ -73,6 +75,7 @@ __all__ = [
     "fading_gradient",
     "flying_arrows",
     "hard_choice",
+    "listen_attend_spell",
     "painted_masks",
     "parameter_count",
     "position_periods",
