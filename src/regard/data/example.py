@@ -37,6 +37,11 @@ class Example(ABC):
     def shown(self) -> tuple[str, ...]:
         """Input and output as text, line below line."""
 
+    @property
+    def pictured(self) -> str:
+        """The picture that belongs to it, as a path or a data URL; nothing, where there is none."""
+        return ""
+
     def line(self) -> str:
         """All of it on one line."""
         return "  ->  ".join(map(short, self.shown()))
@@ -249,6 +254,11 @@ class Captioned(Example):
     def made(cls, first: str, second: str) -> Captioned:
         """A picture with one text."""
         return cls(first, (second,))
+
+    @property
+    def pictured(self) -> str:
+        """The picture."""
+        return self.picture
 
     def shown(self) -> tuple[str, ...]:
         """The picture's name above its texts."""

@@ -31,6 +31,11 @@ RAGGED = 3.0  # widest over narrowest, from which on widths differ too much to b
 STRIP = 2.0  # widths over heights, from which on most pictures are lines of writing
 LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
 
+# A form changes sizes, so these are others than the sizes of what it is given.
+Prepared = (
+    UInt8[np.ndarray, "new_row new_column new_channel"]
+    | Float[np.ndarray, "new_row new_column new_channel"]
+)
 Picture = UInt8[np.ndarray, "row column channel"] | Float[np.ndarray, "row column channel"]
 
 
@@ -102,7 +107,7 @@ class PictureForm:
             settings.invert == "yes" or (settings.invert == "auto" and light),
         )
 
-    def prepared(self, picture: Picture) -> Picture:
+    def prepared(self, picture: Picture) -> Prepared:
         """The picture in this form, (rows, columns, channels)."""
         if self.features or picture.dtype != np.uint8:
             self._refuse_other_features(picture)
@@ -192,11 +197,19 @@ def read(origin: Any, folder: Path | None = None) -> Picture:
             raise ValueError
     except ValueError:
         raise UsageError(
-            f"a picture cannot be {kind_of(origin)} of shape {np.shape(origin)}",
+            f"a picture cannot be {kind_of(origin)}{_shape_of(origin)}",
             where="picture",
             remedy="give a path, or bytes (uint8) of shape (rows, columns) or (rows, columns, 3)",
         ) from None
     return array if is_bytes else _features(array, "array")
+
+
+def _shape_of(origin: Any) -> str:
+    """Of nested lists and arrays, where they have one."""
+    try:
+        return f" of shape {np.shape(origin)}"
+    except ValueError:
+        return " whose rows differ in length"
 
 
 def decoded(data: bytes, where: str) -> Picture:
@@ -276,7 +289,9 @@ def _upright(image: Any) -> UInt8[np.ndarray, "row column channel"]:
     image = ImageOps.exif_transpose(image)
     if image.mode.startswith("I") or image.mode == "F":  # 16 bits, or more, of grey
         wide = np.asarray(image, np.float64)
-        scale = 257.0 if wide.max(initial=0) > 255 else 1.0
+        # 16 bits are told by the mode; of more, and of floats, nobody says what white is.
+        known = "16" in image.mode
+        scale = 257.0 if known or wide.max(initial=0) > 255 else 1.0
         return np.rint(np.nan_to_num(wide) / scale).clip(0, 255).astype(np.uint8)[..., None]
     if image.mode in ("PA", "LA", "RGBA", "La", "RGBa") or "transparency" in image.info:
         colours = image.convert("RGBA")
@@ -378,9 +393,8 @@ def source_of(question: str) -> Any:
         return images[0].data
     if question.lstrip().startswith("{"):
         tree = loads(question, where="question")
-        inner = (
-            next(iter(tree.values()), None) if isinstance(tree, dict) and len(tree) == 1 else tree
-        )
-        if isinstance(inner, dict) and "image" in inner:
-            return inner["image"]
+        one = next(iter(tree.values()), None) if isinstance(tree, dict) and len(tree) == 1 else None
+        for found in (tree, one):  # {"image": ..}, or the same by the name of its source
+            if isinstance(found, dict) and "image" in found:
+                return found["image"]
     return str(question)

@@ -14,6 +14,7 @@ from regard.box.card import Card, Score
 from regard.data.example import counted
 from regard.data.toys import Toy
 from regard.show.label import isolated, one_line, shortened
+from regard.show.thumbnail import Thumbnail
 from regard.tasks.names import COMMANDS, task_for
 
 if TYPE_CHECKING:
@@ -44,12 +45,13 @@ def preset_list(presets: Mapping[str, str]) -> RenderableType:
 
 def toy_card(toy: Toy) -> RenderableType:
     """One toy: its story, a few examples, and the one that is watched while a model learns."""
-    lines = [
+    lines: list[RenderableType] = [
         Text(toy.title, style="bold"),
         Text(toy.story),
         Text(),
         *(Text(f"  {example.line()}") for example in toy.examples("train", ROWS)),
         Text(f"  {toy.probe.line()}  (watched while learning)"),
+        *([Thumbnail(toy.probe.pictured)] if toy.probe.pictured else []),
         Text(),
         Text(
             f"task: {task_for(toy.kind)}, one symbol a {'letter' if toy.unit == 'char' else toy.unit}"

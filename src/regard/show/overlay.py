@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
-from jaxtyping import Float, UInt8
+from jaxtyping import Float
 from rich.cells import cell_len
-from rich.color import Color
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.style import Style
@@ -23,6 +22,7 @@ from regard.errors import RegardError
 from regard.show.colour import Paint
 from regard.show.heatmap import site_map
 from regard.show.label import in_ascii, one_line, padded, piece_names, shortened
+from regard.show.thumbnail import Dots, halves
 from regard.tasks.axis import Grid
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ NOWHERE = 60  # the grey of cells, or parts of them, that no picture lies under
 HALVES = 24  # half lines of a terminal that a picture may be high
 GAP = 2
 
-Dots = UInt8[np.ndarray, "row column 3"]
 Line = list[Segment]
 
 
@@ -145,7 +144,7 @@ class PictureMaps:
         plain = ground(self.axis, rows, columns)
         drawn = (overlaid(self.axis, row, (rows, columns), self.manner) for _, row in self._rows())
         for name, dots in zip(["the picture", *names], (plain, *drawn), strict=True):
-            yield name, list(_halves(dots, wide)), wide
+            yield name, list(halves(dots, wide)), wide
 
     def _rows(self) -> Iterator[tuple[str, Float[np.ndarray, " cell"]]]:
         return zip(self.words, self.weights, strict=True)
@@ -156,19 +155,6 @@ class PictureMaps:
         cells = weights.reshape(self.axis.columns, self.axis.rows).T / most
         rest = Segment(" " * (wide - 2 * self.axis.columns))
         return [[*(Segment(*paint.cell(one, 2)) for one in row.tolist()), rest] for row in cells]
-
-
-def _halves(dots: Dots, wide: int) -> Iterator[Line]:
-    """Two rows of dots a line: the upper one is the letter's colour, the lower one its background."""
-    for row in range(0, len(dots), 2):
-        line = []
-        for column in range(dots.shape[1]):
-            upper = Color.from_rgb(*map(int, dots[row, column]))
-            lower = (
-                Color.from_rgb(*map(int, dots[row + 1, column])) if row + 1 < len(dots) else None
-            )
-            line.append(Segment("▀", Style(color=upper, bgcolor=lower)))
-        yield [*line, Segment(" " * (wide - dots.shape[1]))]
 
 
 def draws_pictures(trace: Trace, site: str | int | None) -> bool:

@@ -18,6 +18,7 @@ from rich.text import Text
 from regard.data.check import Report
 from regard.evaluate import Comparison, Metric
 from regard.show.label import isolated, one_line, piece_names, shortened
+from regard.show.thumbnail import Thumbnail
 
 if TYPE_CHECKING:
     from regard.tasks import Prediction
@@ -46,7 +47,8 @@ def data_report(report: Report) -> RenderableType:
         rows = _grid()
         for number, row in enumerate(report.rows, 1):
             question, *answers = (_text(shortened(one_line(side), SHOWN)) for side in row.shown())
-            rows.add_row(_faint(str(number)), Group(question, *answers))
+            drawn = [Thumbnail(row.pictured)] if row.pictured else []
+            rows.add_row(_faint(str(number)), Group(question, *drawn, *answers))
         parts += [Text(), rows]
     if report.warnings:
         warnings = _grid()
