@@ -50,7 +50,7 @@ COVERAGE = {
     "L28": "test_attention.py::test_self_and_cross_attention",
     "L29": "test_attention.py::test_output_has_a_row_for_each_query",
     "L30": "test_attention.py::test_a_sharp_soft_table_is_an_exact_one",
-    "L31": Later("a reading trace to draw, over a trained language model"),
+    "L31": "test_remembering.py::test_each_word_looks_back_at_all_before_it",
     "L32": "test_attention.py::test_softmax_by_its_formula",
     "L33": "test_attention.py::test_any_other_scaling_such_as_relu",
     "L34": "test_attention.py::test_softmax_saturates_without_the_division",

@@ -60,7 +60,24 @@ PLACED = {
     )
     for position in ("alibi", "rotary", "learned")
 }
-KINDS: dict[str, tuple[str, ModelSettings]] = {**MODELS, **SCORED, **PLACED}
+REMEMBERING = {
+    "language-lstmn": (
+        "language",
+        ModelSettings(reader=RnnReaderSettings(cell="lstmn", width=8, layers=2, score="none")),
+    ),
+    "language-sentinel": (
+        "language",
+        ModelSettings(reader=RnnReaderSettings(width=8, score="none", points_back=4)),
+    ),
+    "translate-lstmn": (
+        "translate",
+        ModelSettings(
+            encoder=RnnEncoderSettings(cell="lstmn", width=8, bidirectional=False),
+            reader=RnnReaderSettings(cell="lstmn", width=8),
+        ),
+    ),
+}
+KINDS: dict[str, tuple[str, ModelSettings]] = {**MODELS, **SCORED, **PLACED, **REMEMBERING}
 
 
 @cache

@@ -114,11 +114,11 @@ class Arcs:
                 line = in_ascii("".join(PLAIN.get(c, "+") if c in CORNERS else c for c in line))
             yield Segment(line.rstrip())
             yield Segment.line()
-        said = f"{own.where}: each word, and what it looked back at, from {LEAST:g} up"
-        if left_out:
-            said += f"; {left_out} arcs left out: no room"
-        yield Segment(shortened(said, options.max_width), faint)
-        yield Segment.line()
+        notes = [f"{own.where}: each word, and what it looked back at, from {LEAST:g} up"]
+        notes += [f"{left_out} arcs left out: no room"] if left_out else []
+        for note in notes:
+            yield Segment(shortened(note, options.max_width), faint)
+            yield Segment.line()
 
 
 CORNERS = frozenset(LINES.values()) - {" "}

@@ -13,6 +13,7 @@ from regard.data.example import counted
 from regard.data.toys import TOYS
 from regard.evaluate import Metric
 from regard.run.folder import Run
+from regard.settings.architecture import ReaderSettings, RnnReaderSettings
 from regard.show.label import one_line
 from regard.traces.trace import Trace
 from regard.training.events import Evaluated, Stepped
@@ -132,8 +133,7 @@ def facts_of(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "data", f"{one_line(named)} ({examples}{skipped})"
     parts = [f"{model.encoder.kind} encoder"] if model.encoder else []
     parts.append(f"{model.reader.kind} reader")
-    if score := getattr(model.reader, "score", None):
-        parts.append("no attention" if score == "none" else f"{score} attention")
+    parts += _attention(model.reader)
     yield "model", f"{', '.join(parts)}, {facts['parameters']:,} parameters"
     shapes = counted(facts["shapes"], "shape")
     a_step = f"{facts['batches_a_step']} a step, " if facts["batches_a_step"] > 1 else ""
@@ -144,6 +144,18 @@ def facts_of(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "machine", machine(facts["device"], facts["world"])
     if run.settings.train.compile:
         yield "compiler", "makes the first step a long one: up to a minute"
+
+
+def _attention(reader: ReaderSettings) -> Iterator[str]:
+    """What a reader attends to, in words, and by which score."""
+    score = getattr(reader, "score", None)
+    if not isinstance(reader, RnnReaderSettings):
+        yield from [f"{score} attention"] if score else []
+        return
+    looks_back = ["lstmn that looks back"] if reader.cell == "lstmn" else []
+    points_back = [f"pointer to {reader.points_back} words"] if reader.points_back else []
+    source = [f"{score} attention"] if score != "none" else []
+    yield from source + looks_back + points_back or ["no attention"]
 
 
 def machine(device: str, world: int) -> str:

@@ -19,6 +19,7 @@ from regard.worked.multi_head import flying_arrows, parameter_count, two_heads
 from regard.worked.one_choice import hard_choice
 from regard.worked.positions import position_periods, position_picture, position_table, word_order
 from regard.worked.recurrence import fading_gradient, rnn_step
+from regard.worked.remembering import sentinel_mixture, tape_reading
 from regard.worked.render import render
 from regard.worked.six_words import beam_of_two, six_word_loss
 from regard.worked.through_time import backpropagation
@@ -41,6 +42,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "soft-table": Example("Attention as a soft table", ("L25", "L26", "L30"), soft_table),
     "hard-choice": Example("One choice, and its gradient", ("L26", "L96"), hard_choice),
+    "tape-reading": Example("A network that reads its own memory", ("L31",), tape_reading),
     "painted-masks": Example("Masks", ("L35", "L36", "L37", "L38"), painted_masks),
     "position-table": Example(
         "The table of positions", ("L42", "L43", "L44", "L45", "L46"), position_table
@@ -61,6 +63,7 @@ EXAMPLES: dict[str, Example] = {
     "beam-of-two": Example("Beam search with a beam of two", ("L75", "L76", "L77"), beam_of_two),
     "word-orders": Example("One sentence in many word orders", ("L89",), word_orders, "links"),
     "listen-attend-spell": Example("Listen, attend and spell", ("L83",), listen_attend_spell),
+    "sentinel-mixture": Example("Pointing at an earlier word, or not", ("L83",), sentinel_mixture),
 }
 
 __all__ = [
@@ -85,9 +88,11 @@ __all__ = [
     "rnn_step",
     "score_functions",
     "score_variance",
+    "sentinel_mixture",
     "six_steps",
     "six_word_loss",
     "soft_table",
+    "tape_reading",
     "two_heads",
     "word_order",
     "word_orders",
