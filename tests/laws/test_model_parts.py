@@ -56,9 +56,10 @@ def test_loaded_is_saved(name):
 )
 def test_tied_weights_are_one_and_count_once(name):
     model = model_of(name)
-    table, output = model.reader.embedding.table.weight, model.reader.output.weight
     apart = copy.deepcopy(model)
-    apart.reader.output.weight = torch.nn.Parameter(output.clone())
+    reader, other = (getattr(one.reader, "decoder", one.reader) for one in (model, apart))
+    table, output = reader.embedding.table.weight, reader.output.weight
+    other.output.weight = torch.nn.Parameter(output.clone())
 
     assert table is output
     assert count_parameters(apart) == count_parameters(model) + table.numel()
