@@ -65,7 +65,7 @@ class Marginal(Decoder[RnnState]):
         return (log_chances.to(wide).unsqueeze(-1) + each).logsumexp(2)
 
 
-def _somewhere(weights: Float[Tensor, "batch step source"]) -> Float[Tensor, "batch step source"]:
+def _somewhere(weights: Float[Tensor, "batch step source"]) -> Float[Tensor, "batch step place"]:
     """Who may see nothing reads a context of zeros, which is what the void at position 0 holds."""
     weights = weights if weights.shape[-1] else F.pad(weights, (0, 1))
     nowhere = weights.sum(-1, keepdim=True) == 0
