@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from regard.tasks import Prediction
     from regard.training import compare_runs as compared
     from regard.training.machine import Machine
+    from regard.training.repeats import Repeats
     from regard.training.trials import Finding
 
 
@@ -72,7 +73,7 @@ def metric_table(metrics: Sequence[Metric], title: str = "") -> RenderableType:
     return Group(*heading, table, Text(), *signatures)
 
 
-def comparison_table(table: compared.Table) -> RenderableType:
+def comparison_table(table: compared.Table | Repeats) -> RenderableType:
     """A row a model, the best one bold; what the columns mean below."""
     headings, *cells = table.cells()
     shown = _table()
