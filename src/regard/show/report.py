@@ -82,8 +82,8 @@ def comparison_table(table: compared.Table | Repeats) -> RenderableType:
         least = max(map(cell_len, whole)) if number != NAME else None
         side: Literal["left", "right"] = "left" if number <= NAME else "right"
         shown.add_column(heading, justify=side, width=least, overflow="fold")
-    for row, line in zip(table.rows, cells, strict=True):
-        shown.add_row(*map(_text, line), style="bold" if row.name in table.starred else "")
+    for line in cells:
+        shown.add_row(*map(_text, line), style="bold" if line[NAME] in table.starred else "")
     return Group(shown, Text(), *(_faint(note) for note in table.notes()))
 
 

@@ -18,7 +18,7 @@ from regard.evaluate import (
 from regard.tasks.axis import Tokens, axis_of
 from regard.tasks.search import given_of, names_of
 from regard.tasks.task import Prediction, Task
-from regard.text import BEGIN, END, Codec
+from regard.text import END, Codec
 
 
 class Writing(Task):
@@ -51,7 +51,7 @@ class Writing(Task):
         """What each step of an answer said, its axis, and that of what each step had read."""
         ids = [*answer.ids, *(() if answer.finish == "length" else (END,))]
         target = axis_of(self.target, ids)
-        return ids, target, target.later(self.target.piece(BEGIN))
+        return ids, target, target.later(self.target.piece(self.target.begin))
 
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """BLEU and chrF with their signatures, and how often the answer is right to the letter."""
