@@ -32,7 +32,7 @@ TASKS = {
     },
     "point": {"sort", "hull", "tour"},
     "parse": {"grammar"},
-    "tag": {"brackets", "parts"},
+    "tag": {"brackets", "before", "parts"},
     "classify": {"feelings", "balanced"},
     "language": {"stories"},
     "multisource": {"witnesses"},
@@ -424,3 +424,24 @@ def test_the_answer_of_a_story_is_in_the_story():
         where = sentences[place + 1].split(" it ", 1)[1]
         assert asked == (where if query.startswith("where") else f"{owner} knows")
         assert sum(thing in sentence.split() for sentence in sentences) == 1
+
+
+@pytest.mark.parametrize("name", ["before", "copy", "reverse"])
+def test_a_length_can_be_chosen_beyond_training(name):
+    one = toy(name)
+    found = list(one.examples_of(37, 9))
+    assert len(set(found)) == 9
+    for example in found:
+        assert split_of(example.content) == "test"
+        words = example.words if isinstance(example, Tagged) else example.source.split()
+        assert len(words) == 37
+    assert list(one.examples_of(37, 9)) == found
+    with pytest.raises(UsageError, match="cannot be chosen"):
+        toy("parts").examples_of(3, 1)
+
+
+def test_before_is_the_letter_before():
+    for example in sample("before"):
+        assert example.tags[0] == "first"
+        assert example.tags[1:] == example.words[:-1]
+        assert 2 <= len(example.words) <= 20

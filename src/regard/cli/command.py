@@ -29,7 +29,7 @@ PANELS = {
     "See it": ("demo", "lesson", "studio", "models"),
     "Ask": (*COMMANDS.values(), "predict", "align", "look"),
     "Train": ("data", "train", "config", "compare", "prune", "export"),
-    "Judge": ("evaluate", "heads", "senses", "doctor", "bench"),
+    "Judge": ("evaluate", "extrapolate", "heads", "senses", "doctor", "bench"),
 }
 FILES, NAMES = "FILE...", "NAME..."  # written behind an option that takes several of them
 

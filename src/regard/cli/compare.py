@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from regard.run.resolve import Variant
     from regard.run.settings import RunSettings
     from regard.training import Listener
+    from regard.training.compare_runs import Table
+    from regard.training.repeats import Repeats
 
 
 @command
@@ -40,6 +42,25 @@ def compare(
             "several times, every combination is trained.",
         ),
     ] = None,
+    ablate: Annotated[
+        bool,
+        Option(
+            "--ablate",
+            help="Compare one Transformer with itself without each of its tricks: residual, norm, scale, "
+            "feed-forward network, positions, and self-attention in the encoder, for which a fully connected "
+            "layer over a window of 5 stands in. One preset, 3 seeds unless --seeds says otherwise.",
+        ),
+    ] = False,
+    seeds: Annotated[
+        int | None,
+        Option(
+            min=1,
+            max=21,
+            metavar="N",
+            help="Train each model by N seeds, from its own on, and show means with 95% intervals, and the "
+            "difference to the first model, seed by seed.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         Option(
@@ -58,11 +79,14 @@ def compare(
 
     Several presets, or one with several values of a setting. Every model is a run below the folder, next to
     `table.md` and `table.json`. Typed again after a stop, the command continues; finished models are kept.
+    With several seeds, means and intervals stand in `seeds.md` and `seeds.json`, and every run in `table.md`.
 
     - `regard compare --toy copy -p sutskever2014 -p bahdanau2015`
     - `regard compare --toy copy -p bahdanau2015 --vary model.reader.score=none,dot`
+    - `regard compare --toy reverse -p vaswani2017-tiny --ablate --seeds 5`
     """
     output.speak_json(as_json)
+    from regard.run.ablate import ablations, by_seeds
     from regard.run.corpus import Corpus as Found
     from regard.run.resolve import resolve, variants
 
@@ -79,7 +103,12 @@ def compare(
             changes=[*corpus.changes, *(changes or []), *more],
         )
 
-    found = variants(presets or [], vary or [], settings_of)
+    offer = ablations if ablate else variants
+    found = offer(presets or [], vary or [], settings_of)
+    repeated = by_seeds(found, seeds or (3 if ablate else 1))
+    is_repeated = ablate or seeds is not None
+    if is_repeated:
+        found = [run for _, runs in repeated for run in runs]
     data = found[0].settings.data
     Found.of(data, found[0].settings.task)
     from regard.training.compare_runs import compare as compare_all
@@ -89,13 +118,21 @@ def compare(
     with ExitStack() as shown:
         teller = None if as_json else _teller(len(found), shown)
         table = compare_all(folder, found, place.device, teller)
+    shown_table: Table | Repeats = table
+    if is_repeated:
+        from regard.training.repeats import Repeats
+
+        groups = {model.name: [run.name for run in runs] for model, runs in repeated}
+        shown_table = Repeats.of(table, groups)
+        shown_table.write(folder)
     if as_json:
-        output.answer(table.as_dict())
+        output.answer(shown_table.as_dict())
         return
     from regard.show.report import comparison_table
 
-    output.show(comparison_table(table))
-    output.say(f"\nwritten to {folder / 'table.md'} and {folder / 'table.json'}")
+    name = "seeds" if is_repeated else "table"
+    output.show(comparison_table(shown_table))
+    output.say(f"\nwritten to {folder / f'{name}.md'} and {folder / f'{name}.json'}")
 
 
 def _teller(count: int, shown: ExitStack) -> Callable[[int, Variant], Listener]:

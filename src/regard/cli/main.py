@@ -124,6 +124,7 @@ from regard.cli import (  # noqa: E402, F401  a command is added by being import
     doctor,
     evaluate,
     export,
+    extrapolate,
     lesson,
     look,
     models,

@@ -95,6 +95,12 @@ def export(run: Run, target: Target, out: Path, texts: Sequence[str] | None = No
     if out.exists():
         raise UsageError(f"{out.name} is there already", str(out), "choose a new folder")
     need(target)
+    if run.task.searches and run.settings.text.start != "begin":
+        raise UsageError(
+            "this decoder starts from the end sign, and other formats are written to start from a begin sign",
+            where="text.start",
+            remedy='train it with text.start = "begin"',
+        )
     leaving = Outgoing.of(run)
     chosen = list(texts) if texts is not None else questions(run)
     match target:

@@ -34,6 +34,7 @@ from regard.run.load import LONGEST_TASK, load, load_some, read_task, write_task
 from regard.run.lock import Lock
 from regard.run.origin import begin_or_go_on, fetch_start, start_vocabulary, start_weights
 from regard.run.settings import RunSettings
+from regard.run.vectors import begin_with_vectors, fetch_vectors
 from regard.strict_json import loads
 from regard.tasks import TASKS, Task
 
@@ -84,6 +85,8 @@ class Run:
         fetch_start(folder, settings)
         task = _task(folder, settings, corpus, report)
         run = cls(folder, settings, task)
+        told = fetch_vectors(folder, settings, task)
+        run.notes += [] if told is None else [told]
         for role in ("train", "valid"):
             run._store_corpus(corpus, role, report)
         run._keep_probes(corpus)
@@ -135,7 +138,7 @@ class Run:
             if start_vocabulary(self.folder).is_file():
                 return load_some(path, build(self.settings.model, self.task.sizes))
             return load(path, self.settings.model, self.task.sizes, torch.device("cpu"))
-        return build(self.settings.model, self.task.sizes)
+        return begin_with_vectors(self.folder, build(self.settings.model, self.task.sizes))
 
     @property
     def weights_file(self) -> Path:

@@ -19,7 +19,7 @@ from regard.run.find import folder_of, read_bounded, read_settings
 from regard.run.load import LONGEST_TASK, outline, read_task
 from regard.run.settings import HARMLESS, RunSettings
 
-FIXED = ("task", "start", "text", "data.toy", "data.examples", "data.on_bad_utf8")
+FIXED = ("task", "start", "text", "data.toy", "data.examples", "data.vectors", "data.on_bad_utf8")
 ENCODER = "encoder."  # how the names of an encoder's weights begin
 MOST_SHOWN = 20  # changes told at once
 SHOWN = 12  # characters of a hash that tell it from another

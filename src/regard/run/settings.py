@@ -45,6 +45,8 @@ class DataSettings(Settings):
     """The name of the target, where there are several sources: the last file, or a column."""
     examples: PositiveInt | None = None
     """Learn from at most so many."""
+    vectors: str | None = None
+    """A file of word vectors in the text form of word2vec or GloVe, with which the tables begin (L98)."""
     on_bad_utf8: Literal["stop", "skip"] = "stop"
     """What to do at a line that is not UTF-8."""
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from regard.tasks import Prediction
     from regard.training import compare_runs as compared
     from regard.training.machine import Machine
+    from regard.training.repeats import Repeats
     from regard.training.trials import Finding
 
 
@@ -74,7 +75,7 @@ def metric_table(metrics: Sequence[Metric], title: str = "") -> RenderableType:
     return Group(*heading, table, Text(), *signatures)
 
 
-def comparison_table(table: compared.Table) -> RenderableType:
+def comparison_table(table: compared.Table | Repeats) -> RenderableType:
     """A row a model, the best one bold; what the columns mean below."""
     headings, *cells = table.cells()
     shown = _table()
@@ -83,8 +84,8 @@ def comparison_table(table: compared.Table) -> RenderableType:
         least = max(map(cell_len, whole)) if number != NAME else None
         side: Literal["left", "right"] = "left" if number <= NAME else "right"
         shown.add_column(heading, justify=side, width=least, overflow="fold")
-    for row, line in zip(table.rows, cells, strict=True):
-        shown.add_row(*map(_text, line), style="bold" if row.name in table.starred else "")
+    for line in cells:
+        shown.add_row(*map(_text, line), style="bold" if line[NAME] in table.starred else "")
     return Group(shown, Text(), *(_faint(note) for note in table.notes()))
 
 

@@ -106,7 +106,8 @@ class Caption(Writing):
     def sizes(self) -> Sizes:
         """A column has rows x channels numbers."""
         form, size = self.form, self.target.size
-        return Sizes(target=size, features=form.width, rows=form.rows, begin=BEGIN, end=END)
+        begin = self.target.begin
+        return Sizes(target=size, features=form.width, rows=form.rows, begin=begin, end=END)
 
     @property
     def columns(self) -> dict[str, ColumnKind]:

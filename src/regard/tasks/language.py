@@ -19,7 +19,7 @@ from regard.tasks.axis import Axis, axis_of
 from regard.tasks.batch import Batch, padded, shifted
 from regard.tasks.search import generate, given_of, names_of
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
-from regard.text import BEGIN, END, Codec, TextSettings
+from regard.text import END, Codec, TextSettings
 
 
 @final
@@ -56,7 +56,7 @@ class Language(Task):
     @property
     def sizes(self) -> Sizes:
         """A target vocabulary only."""
-        return Sizes(target=self.codec.size, begin=BEGIN, end=END)
+        return Sizes(target=self.codec.size, begin=self.codec.begin, end=END)
 
     def rows(self, examples: Sequence[Example]) -> list[Row]:
         """The source is empty."""
@@ -73,7 +73,7 @@ class Language(Task):
         return Batch.of(
             source=torch.zeros(len(rows), 0, dtype=torch.long),
             lengths=None,
-            inputs=shifted(targets, target_length),
+            inputs=shifted(targets, target_length, self.codec.begin),
             targets=padded(targets, target_length, IGNORE),
             count=sum(map(len, targets)),
         )
@@ -117,7 +117,10 @@ class Language(Task):
         ended = () if answer.finish == "length" else (END,)
         ids = [*answer.ids, *ended]
         target = axis_of(self.codec, ids)
-        axes: dict[str, Axis] = {TARGET: target, INPUTS: target.later(self.codec.piece(BEGIN))}
+        axes: dict[str, Axis] = {
+            TARGET: target,
+            INPUTS: target.later(self.codec.piece(self.codec.begin)),
+        }
         row = {"source": np.empty(0, np.int32), "target": np.array(ids, np.int32)}
         return Forced(row, axes, ids)
 

@@ -26,7 +26,7 @@ from regard.tasks.reading import OneReading, TextReading, reading_of, reads_text
 from regard.tasks.search import EMPTY, generate
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, only
 from regard.tasks.writing import Writing
-from regard.text import BEGIN, END, Codec, TextSettings
+from regard.text import END, Codec, TextSettings
 
 
 @final
@@ -121,7 +121,9 @@ class Multisource(Writing):
             if isinstance(one, TextReading)
         )
         sources = {name: one.size for name, one in self.readings.items()}
-        return Sizes(0, self.target.size, begin=BEGIN, end=END, shared=shared, sources=sources)
+        return Sizes(
+            0, self.target.size, begin=self.target.begin, end=END, shared=shared, sources=sources
+        )
 
     def rows(self, examples: Sequence[Example]) -> list[Row]:
         """Ids or frames of every source, and ids of the target with its end symbol."""
@@ -143,7 +145,7 @@ class Multisource(Writing):
         targets = [row["target"] for row in rows]
         return Batch(
             sources,
-            shifted(targets, target_length, BEGIN),
+            shifted(targets, target_length, self.target.begin),
             padded(targets, target_length, IGNORE),
             sum(map(len, targets)),
         )

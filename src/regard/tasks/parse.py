@@ -45,6 +45,12 @@ class Parse(Task):
         cls, examples: Examples, settings: TextSettings, progress: Progress | None = None
     ) -> Parse:
         """A vocabulary of the words, and every symbol of the trees."""
+        if settings.start != "begin":
+            raise UsageError(
+                "a tree is said from the begin sign on",
+                where="text.start",
+                remedy='leave text.start = "begin"',
+            )
         source = Codec.train((e.asked for e in only(examples(), Parsed)), settings, progress)
         symbols = {WORD, CLOSE}
         for example in only(examples(), Parsed):

@@ -36,7 +36,7 @@ from regard.tasks.task import (
     only,
 )
 from regard.tasks.writing import Writing
-from regard.text import BEGIN, END, UNKNOWN, Codec, TextSettings
+from regard.text import END, UNKNOWN, Codec, TextSettings
 from regard.text.words import word_label
 
 
@@ -77,7 +77,7 @@ class Summarise(Writing):
     def sizes(self) -> Sizes:
         """One vocabulary, and what stands for all words behind it."""
         size = self.target.size
-        return Sizes(size, size, begin=BEGIN, end=END, shared=True, unknown=UNKNOWN)
+        return Sizes(size, size, begin=self.target.begin, end=END, shared=True, unknown=UNKNOWN)
 
     def rows(self, examples: Sequence[Example]) -> list[Row]:
         """Ids of both sides; an unknown word of the target that stands in the source has its number there."""
@@ -198,7 +198,7 @@ class Summarise(Writing):
         axes: dict[str, Axis] = {
             SOURCE: _renamed(typed(self.target, text, after=(END,)), copied),
             TARGET: target,
-            INPUTS: target.later(self.target.piece(BEGIN)),
+            INPUTS: target.later(self.target.piece(self.target.begin)),
         }
         return Forced({"source": source, "target": np.array(ids, np.int32)}, axes, ids)
 

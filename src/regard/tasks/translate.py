@@ -22,7 +22,7 @@ from regard.tasks.batch import Batch, filled, lengths_of, padded, shifted
 from regard.tasks.search import EMPTY, generate
 from regard.tasks.task import Examples, Forced, Joined, Prediction, Progress, Row, only
 from regard.tasks.writing import Writing
-from regard.text import BEGIN, END, PAD, Codec, TextSettings
+from regard.text import END, PAD, Codec, TextSettings
 
 
 @final
@@ -75,7 +75,9 @@ class Translate(Writing):
         shared = self.source is self.target or (
             self.source.settings.shared and self.source.numbers_as(self.target)
         )
-        return Sizes(self.source.size, self.target.size, begin=BEGIN, end=END, shared=shared)
+        return Sizes(
+            self.source.size, self.target.size, begin=self.target.begin, end=END, shared=shared
+        )
 
     def rows(self, examples: Sequence[Example]) -> list[Row]:
         """Ids of both sides, each with its end symbol."""
@@ -101,16 +103,16 @@ class Translate(Writing):
         return Batch.of(
             source=padded(sources, source_length, PAD),
             lengths=lengths_of(sources, source_length),
-            inputs=shifted(targets, target_length),
+            inputs=shifted(targets, target_length, self.target.begin),
             targets=padded(targets, target_length, IGNORE),
             count=sum(map(len, targets)),
         )
 
     def pack(self, rows: Joined, sizes: tuple[int, int], room: Room, longest: int) -> Batch:
-        """Each target begins with the begin symbol, whatever lies before it."""
+        """Each target begins with the start sign, whatever lies before it."""
         (source, source_lengths), (target, target_lengths) = rows["source"], rows["target"]
         inputs = np.roll(target, 1)
-        inputs[target_lengths.cumsum() - target_lengths] = BEGIN
+        inputs[target_lengths.cumsum() - target_lengths] = self.target.begin
         return Batch.of(
             source=filled(source, sizes[0], PAD),
             lengths=None,

@@ -55,7 +55,7 @@ class Writing(Task):
         """What each step of an answer said, its axis, and that of what each step had read."""
         ids = [*answer.ids, *(() if answer.finish == "length" else (END,))]
         target = axis_of(self.target, ids)
-        return ids, target, target.later(self.target.piece(BEGIN))
+        return ids, target, target.later(self.target.piece(self.target.begin))
 
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """BLEU and chrF with their signatures, and how often the answer is right to the letter."""

@@ -25,7 +25,7 @@ from regard.errors import UsageError
 from regard.text import document
 from regard.text.learn import learn, refuse_surrogates
 from regard.text.settings import BROUGHT, TextSettings
-from regard.text.vocabulary import BYTES, NEVER, SPECIALS, UNKNOWN, Vocabulary, reserved
+from regard.text.vocabulary import BEGIN, BYTES, END, NEVER, SPECIALS, UNKNOWN, Vocabulary, reserved
 from regard.text.words import piece_label, splitter, starts_word, word_label, word_starts
 
 
@@ -90,6 +90,11 @@ class Codec:
     def settings(self) -> TextSettings:
         """What it was trained with."""
         return self._vocabulary.settings
+
+    @property
+    def begin(self) -> int:
+        """What a decoder reads before its first word: the begin sign, or the end sign (L100)."""
+        return END if self.settings.start == "end" else BEGIN
 
     def assembled(self) -> Tokenizer:
         """The library's tokenizer that does the cutting, put together anew: its owner may change it."""

@@ -37,6 +37,8 @@ class TextSettings(Settings):
     """One vocabulary for source and target."""
     lowercase: bool = False
     """Before it is cut."""
+    start: Literal["begin", "end"] = "begin"
+    """What a decoder reads before its first word: a sign of its own, or the end sign once more (L100)."""
     min_count: int = Field(default=1, ge=1)
     """Rarer words and letters get no piece of their own."""
     lines: int | None = Field(default=None, ge=1)

@@ -291,7 +291,10 @@ def _refuse_unlike(variants: Sequence[Variant]) -> None:
     first = variants[0]
     for variant in variants[1:]:
         ours, theirs = (
-            {"task": one.settings.task, **one.settings.data.model_dump(exclude={"examples"})}
+            {
+                "task": one.settings.task,
+                **one.settings.data.model_dump(exclude={"examples", "vectors"}),
+            }
             for one in (first, variant)
         )
         unlike = [

@@ -17,7 +17,7 @@ from regard.data.toys.lending import LENDING
 from regard.data.toys.numerals import NUMBERS_DE, NUMBERS_EN, NUMBERS_FR
 from regard.data.toys.phrases import PHRASES
 from regard.data.toys.spelling import SOUNDS
-from regard.data.toys.structure import BALANCED, BRACKETS, HULL, SORT
+from regard.data.toys.structure import BALANCED, BEFORE, BRACKETS, HULL, SORT
 from regard.data.toys.tours import TOUR
 from regard.data.toys.toy import COPY, DATES, REVERSE, Split, Toy
 from regard.data.toys.witnesses import WITNESSES
@@ -27,7 +27,7 @@ __all__ = ["TOYS", "Split", "Toy", "register", "toy"]
 
 _TRANSLATE = (PHRASES, COPY, REVERSE, DATES, NUMBERS_EN, NUMBERS_FR, NUMBERS_DE)
 _OTHERS = (
-    *(SORT, HULL, TOUR, BRACKETS, PARTS, FEELINGS, BALANCED),
+    *(SORT, HULL, TOUR, BRACKETS, BEFORE, PARTS, FEELINGS, BALANCED),
     *(STORIES, LENDING, WITNESSES, GRAMMAR, HEADLINES, SHAPES_TOY, DIGITS_TOY, SOUNDS),
 )
 

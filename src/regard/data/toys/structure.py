@@ -70,6 +70,27 @@ BRACKETS = Toy(
     draw=_nested_row,
 )
 
+FIRST = "first"
+LONGEST_ROW = 20  # letters in training; longer rows are asked for by their length
+
+
+def _before(generator: Random, length: int | None = None) -> Tagged:
+    """Each letter's tag is the letter before it; the first has none."""
+    count = generator.randint(2, LONGEST_ROW) if length is None else length
+    words = generator.choices("abcdefgh", k=count)
+    return Tagged(tuple(words), (FIRST, *words[:-1]))
+
+
+BEFORE = Toy(
+    name="before",
+    title="which letter stands before each letter",
+    story="Every letter looks one position back, in rows of up to 20 letters. Whether it still does so in a "
+    "row of 200 depends on how positions are told.",
+    probe=Tagged(words=tuple("headache"), tags=(FIRST, *"headach")),
+    draw=_before,
+    sized=_before,
+)
+
 _OTHER = {"(": "[", "[": "(", ")": "]", "]": ")"}
 _TURNED = {"(": ")", ")": "(", "[": "]", "]": "["}
 

@@ -16,6 +16,7 @@ from string import ascii_lowercase
 from typing import Literal, final
 
 from regard.data.example import Example, Kind, Pair
+from regard.errors import UsageError
 
 Split = Literal["train", "valid", "test"]
 
@@ -29,7 +30,8 @@ class Toy:
     """A small world to learn, made by a rule.
 
     `probe` is one fixed example to watch while a model learns; it is in no split. `unit` is what
-    one symbol of the text is, and so the kind of tokenizer that suits it.
+    one symbol of the text is, and so the kind of tokenizer that suits it. `sized` draws an example of a
+    given length, where a length can be chosen.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Toy:
     probe: Example
     draw: Callable[[Random], Example]
     unit: Literal["word", "char"] = "word"
+    sized: Callable[[Random, int], Example] | None = None
 
     @property
     def kind(self) -> Kind:
@@ -50,15 +53,28 @@ class Toy:
         Example i is a pure function of (name, split, i), and the same on every machine.
         """
         usual = _COUNTS[split]
-        return islice(self._all(split), usual if count is None else count)
-
-    def _all(self, split: Split) -> Iterator[Example]:
         generator = Random(f"{self.name}/{split}")
+        found = self._all(split, lambda: self.draw(generator))
+        return islice(found, usual if count is None else count)
+
+    def examples_of(self, length: int, count: int) -> Iterator[Example]:
+        """Test examples of this length, longer ones too than any in training; all different."""
+        sized = self.sized
+        if sized is None:
+            raise UsageError(
+                f"the length of an example of {self.name} cannot be chosen",
+                where=f'toy="{self.name}"',
+                remedy="train on a toy of letters: before, copy or reverse",
+            )
+        generator = Random(f"{self.name}/length {length}")
+        return islice(self._all("test", lambda: sized(generator, length)), count)
+
+    def _all(self, split: Split, draw: Callable[[], Example]) -> Iterator[Example]:
         withheld = self.probe.content
         seen: set[Example] = set()
         idle = 0
         while idle < _PATIENCE:
-            example = self.draw(generator)
+            example = draw()
             content = example.content
             if split_of(content) != split or content == withheld or example in seen:
                 idle += 1
@@ -79,13 +95,14 @@ def split_of(content: str) -> Split:
 # 1969 to 2068, so that a two-digit year means what POSIX says it means: 69 is 1969, 68 is 2068.
 
 
-def letters(generator: Random) -> str:
+def letters(generator: Random, length: int | None = None) -> str:
     """Three to ten letters with spaces between them, so that each is a word of its own."""
-    return " ".join(generator.choices(ascii_lowercase, k=generator.randint(3, 10)))
+    count = generator.randint(3, 10) if length is None else length
+    return " ".join(generator.choices(ascii_lowercase, k=count))
 
 
-def _copied(generator: Random) -> Pair:
-    text = letters(generator)
+def _copied(generator: Random, length: int | None = None) -> Pair:
+    text = letters(generator, length)
     return Pair(text, text)
 
 
@@ -95,11 +112,12 @@ COPY = Toy(
     story="The simplest thing attention can do: letter i looks at letter i, and the map is a diagonal.",
     probe=Pair("r e g a r d", "r e g a r d"),
     draw=_copied,
+    sized=_copied,
 )
 
 
-def _reversed(generator: Random) -> Pair:
-    text = letters(generator)
+def _reversed(generator: Random, length: int | None = None) -> Pair:
+    text = letters(generator, length)
     return Pair(text, text[::-1])
 
 
@@ -110,6 +128,7 @@ REVERSE = Toy(
     "with attention it is looked up, along the other diagonal.",
     probe=Pair("r e g a r d", "d r a g e r"),
     draw=_reversed,
+    sized=_reversed,
 )
 
 # Spelt out here, since the calendar module answers in the language of the machine.
