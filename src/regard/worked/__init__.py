@@ -16,6 +16,7 @@ from regard.worked.attention_by_hand import (
 from regard.worked.likeness import word_vectors
 from regard.worked.multi_head import flying_arrows, parameter_count, two_heads
 from regard.worked.positions import position_periods, position_picture, position_table, word_order
+from regard.worked.published_results import headline_results
 from regard.worked.recurrence import fading_gradient, rnn_step
 from regard.worked.render import render
 from regard.worked.six_words import beam_of_two, six_word_loss
@@ -56,6 +57,7 @@ EXAMPLES: dict[str, Example] = {
         "The loss over a six-word vocabulary", ("L70", "L71", "L72"), six_word_loss
     ),
     "beam-of-two": Example("Beam search with a beam of two", ("L75", "L76", "L77"), beam_of_two),
+    "headline-results": Example("The paper's headline results", ("L74", "L94"), headline_results),
     "word-orders": Example("One sentence in many word orders", ("L89",), word_orders, "links"),
 }
 
@@ -70,6 +72,7 @@ __all__ = [
     "decoder_step",
     "fading_gradient",
     "flying_arrows",
+    "headline_results",
     "painted_masks",
     "parameter_count",
     "position_periods",
