@@ -32,10 +32,10 @@ def headline_results(
     gpus: int = 8,
     days: Number = 3.5,
     steps: int = 300_000,
-    operations: Number = 9.5e12,
+    teraflops: Number = 9.5,
 ) -> Worked:
     """BLEU of the paper beside the best before it, and what 8 GPUs do in 3.5 days."""
-    positive(gpus=gpus, days=days, steps=steps, operations=operations)
+    positive(gpus=gpus, days=days, steps=steps, teraflops=teraflops)
     table = SINGLE | ENSEMBLES | TRANSFORMER
     best = TRANSFORMER["Transformer, big"]
     before = [max(row[side] for row in (SINGLE | ENSEMBLES).values()) for side in (0, 1)]
@@ -47,7 +47,7 @@ def headline_results(
             Step("GPUs", "NVIDIA P100", gpus),
             Step("days", "of training, the big model", float(days)),
             Step("steps", "of training, the big model", steps),
-            Step("operations a second", "that the paper assumes of a P100", float(operations)),
+            Step("teraflops", "10^12 operations a second, as the paper assumes", float(teraflops)),
         ),
         steps=(
             Step(
@@ -77,7 +77,7 @@ def headline_results(
         result=Step(
             "operations",
             "GPUs x seconds x operations a second",
-            f"{gpus * seconds * float(operations):.2g}",
+            f"{gpus * seconds * 1e12 * float(teraflops):.2g}",
             note="Table 2 of the paper says 2.3e19.",
         ),
         slips=SLIPS,
