@@ -25,8 +25,9 @@ def test_the_ends_and_the_middle_of_the_scale():
     assert tuple(found[2]) == cividis(1.0)
 
 
-def test_the_scale_is_one_unless_a_number_is_larger():
-    assert scale(np.array([[0.2, -0.5]])) == 1
+def test_the_scale_is_the_round_number_above_all():
+    assert scale(np.array([[0.2, -0.6]])) == 1
+    assert scale(np.array([[0.1, -0.15]])) == 0.2
     assert scale(np.array([[0.2, -3.5]])) == 3.5
 
 

@@ -106,12 +106,12 @@ def _layers(scene: Scene) -> dict[str, tuple[nn.Module, Run]]:
 
     def written_out(layer: nn.Module, states: Tensor) -> Tensor:
         with reference():
-            return layer.within(states)  # type: ignore[operator, no-any-return]
+            return layer.within(states)  # type: ignore[operator]
 
     return {
-        RNN: (recurrent, lambda layer, states: layer.run(states, layer.zeros(states))),  # type: ignore[operator]
+        RNN: (recurrent, lambda layer, states: layer.run(states, layer.zeros(states))),
         FORMULA: (attention, written_out),
-        FUSED: (attention, lambda layer, states: layer.within(states)),  # type: ignore[operator]
+        FUSED: (attention, lambda layer, states: layer.within(states)),
     }
 
 

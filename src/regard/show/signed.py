@@ -21,7 +21,7 @@ from rich.style import Style
 from regard.errors import UsageError
 from regard.show.colour import Paint, cividis
 from regard.show.figure import FONT, GAP, LINE, TITLE, Box, Dots, Figure, Shape, Words
-from regard.show.heatmap import LEGEND
+from regard.show.heatmap import LEGEND, TOPS
 from regard.show.label import in_ascii, one_line, padded, shortened
 
 LETTER = 0.62 * FONT
@@ -30,9 +30,9 @@ Numbers = Float[np.ndarray, "row column"]
 
 
 def scale(values: Numbers) -> float:
-    """The number that is drawn lightest, and its negative darkest: 1, unless some are larger."""
-    finite = np.abs(values[np.isfinite(values)])
-    return max(1.0, float(finite.max(initial=0.0)))
+    """The number that is drawn lightest, its negative darkest: a round number above all, or the largest."""
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    return max(largest, min((one for one in TOPS if one >= largest), default=1.0))
 
 
 @final

@@ -22,7 +22,7 @@ from regard.evaluate.rouge import words_said
 from regard.tasks.axis import Tokens, axis_of
 from regard.tasks.search import given_of, names_of
 from regard.tasks.task import Prediction, Task
-from regard.text import BEGIN, END, UNKNOWN, Codec
+from regard.text import END, UNKNOWN, Codec
 
 
 class Writing(Task):

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from regard.data.example import Example
 from regard.errors import UsageError
+from regard.layers import Embedded
 from regard.models import Decoder, Model
-from regard.models.encoder import Embedded, Encoder
+from regard.models.encoder import Encoder
 from regard.models.readers import IGNORE
 from regard.seams import reference
 from regard.tasks import Task

@@ -34,7 +34,7 @@ class UnrolledStep:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        own = {"number": self.number, "side": self.side, "read": self.read}
+        own: dict[str, Any] = {"number": self.number, "side": self.side, "read": self.read}
         if self.side == "decoder":
             own |= {"said": self.said, "probability": self.probability}
         return {**own, "state": [float(one) for one in self.state]}

@@ -18,6 +18,7 @@ from regard.worked.listening import listen_attend_spell
 from regard.worked.multi_head import flying_arrows, parameter_count, two_heads
 from regard.worked.one_choice import hard_choice
 from regard.worked.positions import position_periods, position_picture, position_table, word_order
+from regard.worked.published_results import headline_results
 from regard.worked.recurrence import fading_gradient, rnn_step
 from regard.worked.remembering import sentinel_mixture, tape_reading
 from regard.worked.render import render
@@ -61,6 +62,7 @@ EXAMPLES: dict[str, Example] = {
         "The loss over a six-word vocabulary", ("L70", "L71", "L72"), six_word_loss
     ),
     "beam-of-two": Example("Beam search with a beam of two", ("L75", "L76", "L77"), beam_of_two),
+    "headline-results": Example("The paper's headline results", ("L74", "L94"), headline_results),
     "word-orders": Example("One sentence in many word orders", ("L89",), word_orders, "links"),
     "listen-attend-spell": Example("Listen, attend and spell", ("L83",), listen_attend_spell),
     "sentinel-mixture": Example("Pointing at an earlier word, or not", ("L83",), sentinel_mixture),
@@ -78,6 +80,7 @@ __all__ = [
     "fading_gradient",
     "flying_arrows",
     "hard_choice",
+    "headline_results",
     "listen_attend_spell",
     "painted_masks",
     "parameter_count",

@@ -68,7 +68,7 @@ class Order:
 
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
-        own = {"language": self.language, "words": list(self.words)}
+        own = {"spoken": self.language, "words": list(self.words)}
         return {**own, "sources": list(self.sources), "crossings": self.crossings}
 
 
