@@ -13,7 +13,7 @@ from regard.cli.command import FILES, command
 from regard.cli.options import SAVED, JsonObject, To
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from regard.answer.predictor import Predictor
     from regard.tasks.axis import Axis
@@ -245,7 +245,7 @@ def senses(
     if as_json:
         output.answer(found.as_dict())
     else:
-        _show_senses(found)
+        _show_senses(found, str if predictor.passages is None else predictor.passages.bare)
 
 
 def _texts(word: str, corpus: Path | None) -> Mapping[str, Sequence[str]]:
@@ -280,10 +280,10 @@ def _labelled(predictor: Predictor, one: Occurrence, word: str, to: str | None) 
     said = seen.axes["target"].words
     real = [number for number, own in enumerate(said) if not is_special(own)]
     label = said[max(real, key=lambda number: column[number])] if real else ""
-    return replace(one, text=bare, label=label)
+    return replace(one, label=label)  # its text stays as the model reads it, and so does its place
 
 
-def _show_senses(found: Senses) -> None:
+def _show_senses(found: Senses, bare: Callable[[str], str]) -> None:
     from rich.table import Table
 
     from regard.show.label import one_line
@@ -296,7 +296,7 @@ def _show_senses(found: Senses) -> None:
         one, at = found.occurrences[number], found.map[number]
         near, alike = found.neighbours(number, 1)[0]
         cells = (str(found.clusters[number]), one.sense, one.label, f"{at[0]:.2f}", f"{at[1]:.2f}")
-        table.add_row(*cells, f"{near} ({alike:.2f})", f"{number}: {one_line(one.text)}")
+        table.add_row(*cells, f"{near} ({alike:.2f})", f"{number}: {one_line(bare(one.text))}")
     output.show(table)
     score, static = found.score(), found.score(found.static)
     if score is not None and static is not None:
