@@ -28,6 +28,7 @@ KINDS = {
     "point": "3 1 2",
     "language": "the",
 }
+LINES = "a b c d\nthe cat a b"  # to study heads and senses by
 LESSON = {"view": "lessons", "lesson": "painted-masks"}
 
 
@@ -66,6 +67,7 @@ def all_states(page, address, run_copied, kind, text):
             if view == "lessons":
                 continue
             chosen = {"view": view, "run": kind, "text": text, "otherRun": kind, **more}
+            chosen |= {"headText": LINES, "word": "a", "senseText": LINES}
             open_at(page, address, **chosen)
             settled(page)
             told = run_copied()

@@ -82,25 +82,29 @@ def test_shipped_words(client):
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "status", "word"),
+    ("path", "body", "error", "word"),
     [
-        ("heads", {"run": "nosuch"}, 404, "no run"),
-        ("heads", {"run": "tag", "sentences": TEXTS}, 422, "no attention heads"),
-        ("heads", {"run": "rnn", "sentences": ["a b"]}, 422, "3 to 40 words"),
-        ("heads", {"run": "rnn", "sentences": ["a b c"] * 101}, 422, "100"),
-        ("heads", {"run": "rnn", "sentences": ["a " * 600]}, 422, "1000"),
-        ("heads", {"run": "rnn", "sentence": "a b c"}, 422, "permitted"),
-        ("senses", {"run": "rnn", "word": "a", "sentences": TEXTS}, 422, "no Transformer"),
-        ("senses", {"run": "language", "word": "a", "sentences": TEXTS}, 422, "no Transformer"),
-        ("senses", {"run": "transformer", "word": "nowhere"}, 422, "no sentences for"),
-        ("senses", {"run": "transformer", "word": "z", "sentences": TEXTS}, 422, "0 times"),
-        ("senses", {"run": "transformer", "word": ""}, 422, "1 character"),
+        ("heads", {"run": "nosuch"}, "NotFound", "no run"),
+        ("heads", {"run": "tag", "sentences": TEXTS}, "Unusable", "no attention heads"),
+        ("heads", {"run": "rnn", "sentences": ["a b"]}, "Unusable", "3 to 40 words"),
+        ("heads", {"run": "rnn", "sentences": ["a b c"] * 101}, "Unusable", "100"),
+        ("heads", {"run": "rnn", "sentences": ["a " * 600]}, "Unusable", "1000"),
+        ("heads", {"run": "rnn", "sentence": "a b c"}, "Unusable", "permitted"),
+        ("senses", {"run": "rnn", "word": "a", "sentences": TEXTS}, "Unusable", "no Transformer"),
+        ("senses", {"run": "language", "word": "a"}, "Unusable", "no sentences for"),
+        ("senses", {"run": "transformer", "word": "nowhere"}, "Unusable", "no sentences for"),
+        ("senses", {"run": "transformer", "word": "z", "sentences": TEXTS}, "Unusable", "0 times"),
+        ("senses", {"run": "transformer", "word": ""}, "Unusable", "1 character"),
     ],
 )
-def test_refusals_are_words(client, path, body, status, word):
+def test_refusals_are_words(client, path, body, error, word):
+    """At once, or, where the model had to be asked, as the line that ends the stream."""
     answer = client.post(f"/api/{path}", json=body)
-    assert answer.status_code == status, answer.text
-    assert word in answer.json()["what"]
+    told = json.loads(answer.text.splitlines()[-1])
+    assert (answer.status_code == 200) == (told.get("kind") == "failed")
+    assert told["error"] == error, told
+    assert word in told["what"]
+    assert told["remedy"]
 
 
 def test_others_are_answered_in_between_and_whoever_leaves_ends_it(make):

@@ -103,29 +103,27 @@ async def _study(
     request: Request,
     studio: Studio,
 ) -> Response:
-    """The stream of a study; its first step comes before anything is sent, so that faults have a status."""
+    """The stream of a study, or what it came to before."""
     key = (type(asked).__name__, studio.shelf.stamp(asked.run), asked.model_dump_json())
     known = studio.studies.get(key)
     if known is not None:
         return streamed(_only(json_line("found", known)))
-    first = await studio.queue.do(lambda: _next(steps, told), request)
 
     async def lines() -> AsyncIterator[bytes]:
-        kind, entry = first
+        kind, entry = "progress", dict[str, Any]()
         try:
             while kind == "progress":
-                yield json_line(kind, entry)
                 if studio.draining:
                     raise Refusal(503, "the studio is stopping")
                 kind, entry = await studio.queue.do(
                     lambda: _next(steps, told), request, patient=True
                 )
+                if kind == "found":
+                    studio.keep(key, entry)
+                yield json_line(kind, entry)
         except (Refusal, RegardError) as fault:
             refusal = fault if isinstance(fault, Refusal) else Refusal.of(fault)
             yield json_line("failed", refusal.as_dict())
-            return
-        studio.keep(key, entry)
-        yield json_line(kind, entry)
 
     return streamed(lines())
 

@@ -90,8 +90,15 @@ export class ApiError extends Error {
   /** Whether the same question, asked again, will be refused again: it is the question that must change. */
   get isFinal(): boolean {
     return (
-      this.status >= 400 && this.status < 500 && ![401, 404, 408, 409, 429].includes(this.status)
+      this.status >= 400 &&
+      this.status < 500 &&
+      ![401, 404, 408, 409, 429, 499].includes(this.status)
     );
+  }
+
+  /** Whether somebody on this page did not want it any more. */
+  get isCancelled(): boolean {
+    return this.status === 499;
   }
 }
 

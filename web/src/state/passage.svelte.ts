@@ -12,7 +12,7 @@ export interface Sentence {
   readonly error?: ApiError;
 }
 
-const CANCELLED = new ApiError("You cancelled this.", "", "Ask again to have it answered.");
+const CANCELLED = new ApiError("You cancelled this.", "", "Ask again to have it answered.", 499);
 const RENEWED = 10_000; // milliseconds after which a trace that was asked for anew may be lost again
 
 export class Passage {
