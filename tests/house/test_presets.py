@@ -1,5 +1,6 @@
 """Every preset that is shipped: it loads, says what it is, and takes a step that moves every weight."""
 
+import re
 import tomllib
 from itertools import islice
 from pathlib import Path
@@ -30,6 +31,8 @@ def shrunk(name: str) -> RunSettings:
     for part in tree["model"].values():
         if isinstance(part, dict):
             part |= {key: size for key, size in SMALL.items() if part.get(key, 0) > size}
+            if part.get("pyramid"):  # which stands on one layer more
+                part["pyramid"] = part["layers"] - 1
     return parse(RunSettings, tree)
 
 
@@ -64,6 +67,8 @@ def test_a_preset_takes_one_step_that_moves_every_weight(name):
     optimiser.step()
     assert loss.isfinite()
     still = [key for key, value in model.named_parameters() if torch.equal(value, before[key])]
+    if not model.encoders:  # a bridge from nothing: its bias alone is the first state
+        still = [key for key in still if not re.search(r"bridge\.\d+\.weight$", key)]
     assert still == []
 
 
