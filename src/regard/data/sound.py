@@ -180,7 +180,7 @@ def resampled(clip: Clip, rate: int) -> Float[np.ndarray, " sample"]:
 
 def _by_soundfile(data: bytes, where: str) -> Clip:
     try:
-        import soundfile
+        import soundfile  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         raise UsageError(
             "this is no WAV file, and other kinds of sound need soundfile, which is not installed",
@@ -225,12 +225,12 @@ def _given(origin: Any, rate: int | None) -> Clip:
             where="sound",
             remedy="give a path, or finite samples from -1 to 1 in one row, with their rate",
         ) from None
-    known = isinstance(rate, int) and RATES[0] <= rate <= RATES[1]
-    if not known or len(values) > MOST_SECONDS * rate:
+    known = rate if isinstance(rate, int) and RATES[0] <= rate <= RATES[1] else 0
+    if len(values) > MOST_SECONDS * known:
         what = f"{len(values):,} samples at a rate of {rate} are no sound that can be read"
         remedy = f"say how many there are a second: regard.Sound(samples, rate={USUAL})"
         raise UsageError(what, where="sound", remedy=remedy)
-    return Clip(values, int(rate))
+    return Clip(values, known)
 
 
 def glance(origin: str, width: int = 16) -> str:

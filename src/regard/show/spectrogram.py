@@ -123,10 +123,14 @@ def sound_map(
 
 def with_sound(drawn: Figure, times: Times, words: Sequence[WordTime] = ()) -> Figure:
     """A heat map whose columns are the states of a sound, with its spectrogram between labels and cells."""
-    cells = [one for one in drawn.shapes if isinstance(one, Dots) or (_is_cell(one))]
+    cells = [
+        one
+        for one in drawn.shapes
+        if isinstance(one, Dots) or (isinstance(one, Box) and bool(one.told))
+    ]
     if not cells:
         return drawn
-    left, top = (min(getattr(one, side) for one in cells) for side in ("x", "y"))
+    left, top = min(one.x for one in cells), min(one.y for one in cells)
     rows = [one for one in cells if one.y == top]
     wide = max(one.x + one.width for one in rows) - left
     below = STRIP + (BAR + FONT + 8 if words else 6)
@@ -150,10 +154,6 @@ def _bars(
         yield Box(begin, top, max(1.0, end - begin), BAR, HEADS[number % 2], told)
         letters = int((end - begin) / LETTER) + 1
         yield Words(begin, top + BAR + FONT, shortened(one_line(word.word), max(1, letters)))
-
-
-def _is_cell(shape: Shape) -> bool:
-    return isinstance(shape, Box) and bool(shape.told)
 
 
 def _moved(shape: Shape, below: float, top: float) -> Shape:
