@@ -125,6 +125,7 @@ WRONG = {
     "Additive": [lambda: regard.Additive("a", 3, 3), lambda: regard.Additive(3, 3, 0)],
     "General": [lambda: regard.General("x", 3)],
     "Location": [lambda: regard.Location(8, "x")],
+    "LocationAware": [lambda: regard.LocationAware(3, 3, 0)],
     "Cosine": [lambda: regard.Cosine("x"), lambda: regard.Cosine(-1)],
     "Gumbel": [lambda: regard.Gumbel("hot"), lambda: regard.Gumbel(0)],
     "Rotary": [lambda: regard.Rotary(7), lambda: regard.Rotary("x")],

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from regard.data import png, sound, wav
+from regard.data.example import Spoken
 from regard.data.sound import SoundForm, SoundSettings
 from regard.data.wav import Clip
 from regard.errors import DataError, ModelFileError, RegardError, UsageError
@@ -145,3 +146,11 @@ def test_pictures_of_a_sound_show_it():
     moments = form.seconds(len(frames))
     assert moments[0] == pytest.approx(0.0125)
     assert moments[1] - moments[0] == pytest.approx(0.01)
+
+
+def test_a_preview_says_how_long_and_how_loud(tmp_path):
+    half = np.concatenate([np.zeros(800), tone(300, 8_000, 0.1).samples]).astype("f4")
+    (tmp_path / "a.wav").write_bytes(wav.encode(Clip(half, 8_000)))
+    shown = Spoken(str(tmp_path / "a.wav"), "hello").shown()
+    assert shown == ("a.wav  0.20 s  " + "▁" * 8 + "█" * 8, "hello")
+    assert Spoken("gone.wav", "hello").shown()[0] == "gone.wav  (there is no such sound)"

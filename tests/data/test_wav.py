@@ -16,7 +16,7 @@ RATE = 11_025
 
 
 def written(samples, rate=RATE, bits=16, channels=1):
-    """A file by the standard library's writer; `samples` are whole numbers, channel beside channel."""
+    """A file by the standard library's writer; `samples` are integers, channel beside channel."""
     file = io.BytesIO()
     with wave.open(file, "wb") as sound:
         sound.setnchannels(channels)
@@ -40,7 +40,7 @@ def floats(values, bits=32, channels=1):
 
 @pytest.mark.parametrize("bits", [8, 16, 24, 32])
 @pytest.mark.parametrize("channels", [1, 2, 3])
-def test_whole_numbers_of_every_width_are_shares_of_the_loudest(bits, channels):
+def test_integers_of_every_width_are_shares_of_the_loudest(bits, channels):
     most = 2 ** (bits - 1)
     drawn = np.random.default_rng(bits).integers(-most, most, (17, channels))
     drawn[0] = -most

@@ -10,7 +10,8 @@ import regard
 
 PUBLIC = """
     Additive Alibi Aligned Attention Causal Cosine Covered DecodeSettings Dot Entmax15 FeatureMap General
-    Given GlobalWindow Gumbel Hard Heads Hypothesis Image Learned Location Memory Model ModelSettings Padding
+    Given GlobalWindow Gumbel Hard Heads Hypothesis Image Learned Location LocationAware Memory Model
+    ModelSettings Padding
     Prediction Predictor Proportional Question RegardError Relu Rotary Run ScaledDot Sigmoid Sinusoidal Sizes
     Softmax Sound Sparsemax Strided Trace Window align attend beam build count_parameters greedy head_view
     Listener load look model_view neuron_view reference sample sinusoid trace train watch worked

@@ -22,7 +22,7 @@ from regard.training.optimise import make_optimiser
 from regard.training.step import Learner
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL = {"width": 16, "layers": 2, "heads": 2, "feedforward": 24}
+SMALL = {"width": 16, "layers": 2, "heads": 2, "feedforward": 24, "pyramid": 1}
 
 
 def shrunk(name: str) -> RunSettings:

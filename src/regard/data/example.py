@@ -317,8 +317,10 @@ class Spoken(Example):
         return cls(first, second)
 
     def shown(self) -> tuple[str, ...]:
-        """The sound's name above its text."""
-        return self.name, self.text
+        """The sound's name, its length and loudness above its text; only previews ask, for a few."""
+        from regard.data.sound import glance
+
+        return f"{self.name}  {glance(self.sound)}".rstrip(), self.text
 
     @property
     def name(self) -> str:

@@ -21,7 +21,14 @@ from regard.config import Settings
 from regard.data import png, wav
 from regard.data.toys.spelling import SCHEME, spelled
 from regard.data.wav import RATES, Clip
-from regard.errors import DataError, ModelFileError, UsageError, kind_of, missing
+from regard.errors import (
+    DataError,
+    ModelFileError,
+    RegardError,
+    UsageError,
+    kind_of,
+    missing,
+)
 from regard.strict_json import loads
 
 if TYPE_CHECKING:
@@ -31,6 +38,7 @@ MOST_BYTES, MOST_SECONDS = 1 << 28, 600
 LOOKED_AT = 64  # sounds that decide how all are brought to one form
 USUAL = 16_000  # samples a second that speech is happy with
 DRAWN = 6 * math.log(10)  # from the loudest of a picture to the darkest: 60 decibels
+LOUDNESS = "▁▂▃▄▅▆▇█"
 REACH = 16  # zero crossings of the sinc, on each side, that resampling looks at
 
 
@@ -172,7 +180,7 @@ def resampled(clip: Clip, rate: int) -> Float[np.ndarray, " sample"]:
 
 def _by_soundfile(data: bytes, where: str) -> Clip:
     try:
-        import soundfile
+        import soundfile  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         raise UsageError(
             "this is no WAV file, and other kinds of sound need soundfile, which is not installed",
@@ -217,12 +225,24 @@ def _given(origin: Any, rate: int | None) -> Clip:
             where="sound",
             remedy="give a path, or finite samples from -1 to 1 in one row, with their rate",
         ) from None
-    known = isinstance(rate, int) and RATES[0] <= rate <= RATES[1]
-    if not known or len(values) > MOST_SECONDS * rate:
+    known = rate if isinstance(rate, int) and RATES[0] <= rate <= RATES[1] else 0
+    if len(values) > MOST_SECONDS * known:
         what = f"{len(values):,} samples at a rate of {rate} are no sound that can be read"
         remedy = f"say how many there are a second: regard.Sound(samples, rate={USUAL})"
         raise UsageError(what, where="sound", remedy=remedy)
-    return Clip(values, int(rate))
+    return Clip(values, known)
+
+
+def glance(origin: str, width: int = 16) -> str:
+    """`0.62 s  ▁▃▇▆▃▁`: how long a sound lasts and how loud it is; or why it cannot be read."""
+    try:
+        clip = read(origin)
+    except RegardError as fault:
+        return f"({fault.what})"
+    parts = np.array_split(np.abs(clip.samples), width)
+    loud = np.array([part.max(initial=0.0) for part in parts])
+    steps = np.rint(loud / max(float(loud.max()), 1e-9) * (len(LOUDNESS) - 1)).astype(int)
+    return f"{clip.seconds:.2f} s  {''.join(LOUDNESS[step] for step in steps)}"
 
 
 def question_of(sound: Any, rate: int | None = None) -> str:

@@ -93,7 +93,8 @@ def _letter(letter: str, pitch: float, mouth: float, draw: Random) -> Samples:
 def _vowel(time: Samples, pitch: float, mouth: float, first: float, second: float) -> Samples:
     """Harmonics of the pitch, the louder the nearer they are to one of the two frequencies of the mouth."""
     harmonics = np.arange(1, int(RATE / 2 / pitch)) * pitch
-    loud = sum(1 / (1 + ((harmonics - one * mouth) / 90) ** 2) for one in (first, second))
+    away = [(harmonics - one * mouth) / 90 for one in (first, second)]
+    loud = 1 / (1 + away[0] ** 2) + 1 / (1 + away[1] ** 2)
     heard = loud > 0.02 * loud.max()
     harmonics, loud = harmonics[heard], loud[heard]
     waves = np.sin(2 * np.pi * harmonics[:, None] * time)
