@@ -15,7 +15,6 @@ from regard.show.figure import (
     FONT,
     GAP,
     LINE,
-    TOPS,
     Box,
     Dots,
     Figure,
@@ -29,6 +28,7 @@ from regard.show.figure import (
     title_of,
     width_of,
 )
+from regard.show.heatmap import TOPS
 from regard.show.overlay import (
     MANNERS,
     Manner,
