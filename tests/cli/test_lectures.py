@@ -21,6 +21,7 @@ SHORT = [
     for change in (
         "data.examples=48",
         "batch.tokens=128",
+        "batch.max_length=128",
         "train.steps=2",
         "train.warmup=1",
         "train.evaluate_every=2",

@@ -33,13 +33,12 @@ class Thumbnail:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         paint, width = Paint.of(console, options), options.max_width
+        picture: np.ndarray | None = None
         try:
             picture = image.read(self.origin)
+            said = told(picture)
         except RegardError as fault:
             said = f"{fault.what} ({fault.remedy})"
-            picture = None
-        else:
-            said = told(picture)
         if picture is not None and picture.dtype == np.uint8 and paint.has_colour:
             for line in halves(fitted(picture, min(width, WIDEST))):
                 yield from line
