@@ -1,4 +1,4 @@
-"""One choice of hard attention (L26, L96): its gradient by hand, and four estimators of it."""
+"""One choice of hard attention (L26): its gradient by hand, and four estimators of it."""
 
 import math
 
