@@ -94,7 +94,7 @@ def flat(tensors):
     return torch.cat([tensor.flatten() for tensor in tensors])
 
 
-@pytest.mark.parametrize("credit", ["later", "sentence"])
+@pytest.mark.parametrize("credit", ["later", pytest.param("sentence", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("order", ORDERS)
 def test_reinforce_is_unbiased(order, credit):
     """100,000 samples: the mean is within 3 standard errors of the exact gradient, and these are small."""
@@ -138,19 +138,19 @@ def test_the_sum_is_named_and_has_the_value_of_the_likelihood():
     total = objective(task, model, batch)
     parts = {name: float(value) for name, value in objective.parts.items()}
     assert list(parts) == ["likelihood", "reinforce", "baseline", "entropy"]
-    assert float(total) == pytest.approx(parts["likelihood"] - 0.01 * parts["entropy"])
+    assert total.item() == pytest.approx(parts["likelihood"] - 0.01 * parts["entropy"])
     assert parts["baseline"] == pytest.approx(0.1 * -parts["likelihood"], rel=1e-6)
     assert Objective.of(settings, task).terms == (Entropy(-0.01),)
 
 
-def test_the_baseline_lowers_the_variance_and_leaves_the_mean():
+def test_a_baseline_near_the_truth_lowers_the_variance():
     task, model, _ = scene("after", ONE)
     (own,) = [part for part in model.modules() if isinstance(part, Sampled)]
     many = task.collate(ONE * 50, 3, 3)
     spread = {}
     for baseline in (0.0, -2.5):
         rows = []
-        for seed in range(200):
+        for seed in range(40):
             own.baseline.fill_(baseline)
             torch.manual_seed(seed)
             objective = Objective.of(ObjectiveSettings(smoothing=0.0), task, model)

@@ -1,4 +1,4 @@
-"""One choice of hard attention, small enough to know its gradient: four ways to estimate it (L26, L96)."""
+"""One choice of hard attention, small enough to know its gradient: four ways to estimate it (L26)."""
 
 from __future__ import annotations
 
