@@ -37,7 +37,7 @@ LINES = {
     **{SOUTH | EAST | WEST: "┬", NORTH | EAST | WEST: "┴", 0: " "},
 }
 PLAIN = {"│": "|", "─": "-", " ": " "}  # all others are corners
-TALLEST, POINTS = 170.0, 24
+TALLEST, POINTS = 170.0, 16
 
 Weights = Float[np.ndarray, "word earlier"]
 

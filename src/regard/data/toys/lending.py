@@ -1,6 +1,6 @@
 """Lending: somebody lends something to somebody, and gets it back; the names are rare, and come again.
 
-There are 784 names, so that each is seldom met. Whoever writes the second sentence must remember two of
+There are 784 names, so that each is seldom met. A model that writes the second sentence must remember two of
 them, and who of the two was who: the case that language models with a memory were made for (Cheng 2016,
 Merity 2016). What is lent, where and when can be guessed by nobody; all that follows the first full stop can.
 """
