@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from torch import nn
 
@@ -20,6 +21,7 @@ from regard.layers import (
     Subsampling,
     make_cell,
 )
+from regard.models.autoencoder import Bottleneck, corrupted
 from regard.models.build_decoder import (
     Sizes,
     SourceSize,
@@ -41,7 +43,7 @@ from regard.models.build_transformer import (
 )
 from regard.models.decoder import Pointer
 from regard.models.encoder import Encoder, FrontEncoder, RnnEncoder, TransformerEncoder
-from regard.models.model import Model
+from regard.models.model import Model, Noise
 from regard.models.readers import (
     AttentionPool,
     Classifier,
@@ -88,7 +90,51 @@ def build(settings: ModelSettings, sizes: Sizes) -> Model:
     if settings.share_embedding and sizes.shared and isinstance(encoder, dict):
         shared = _one_table(encoder.values())
     reader = _reader(settings, sizes, encoder, shared)
-    return Model(encoder, reader, source_dropout=settings.source_dropout)
+    return Model(
+        encoder,
+        reader,
+        source_dropout=settings.source_dropout,
+        noise=_noise(settings, sizes, encoder),
+        bottleneck=_bottleneck(settings, encoder),
+    )
+
+
+def _noise(
+    settings: ModelSettings, sizes: Sizes, encoder: Encoder | dict[str, Encoder] | None
+) -> Noise | None:
+    """How the only source is corrupted while learning; labels belong to words, and need them all."""
+    if not settings.noise.is_any:
+        return None
+    writes = isinstance(settings.reader, (RnnReaderSettings, TransformerReaderSettings))
+    if (
+        not writes
+        or not isinstance(encoder, Encoder)
+        or not isinstance(encoder.embedding, Embedding)
+    ):
+        raise UsageError(
+            "noise is for one text that a decoder reads",
+            where="model.noise",
+            remedy="leave model.noise out, or learn to write: the task reconstruct, for one",
+        )
+    return partial(corrupted, noise=settings.noise, hidden=sizes.hidden)
+
+
+def _bottleneck(
+    settings: ModelSettings, encoder: Encoder | dict[str, Encoder] | None
+) -> Bottleneck | None:
+    """A narrow state helps only where nothing leads around it."""
+    if settings.bottleneck is None:
+        return None
+    reader = settings.reader
+    if not (isinstance(reader, RnnReaderSettings) and reader.score == "none") or not isinstance(
+        encoder, Encoder
+    ):
+        raise UsageError(
+            "attention would lead around a bottleneck, and what reads no single state has none",
+            where="model.bottleneck",
+            remedy='take an rnn reader with score = "none", or leave the bottleneck out',
+        )
+    return Bottleneck(encoder.width, settings.bottleneck)
 
 
 def _one_table(encoders: Iterable[Encoder]) -> nn.Embedding | None:

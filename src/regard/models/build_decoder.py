@@ -68,6 +68,7 @@ class Sizes:
     rows: int = 1
     sources: Mapping[str, SourceSize] = field(default_factory=dict)
     unknown: int | None = None
+    hidden: int = 3  # what a masked piece is read as: the unknown sign
 
     @property
     def only(self) -> SourceSize:

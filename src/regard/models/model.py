@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, final
 
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from regard.attention import Packing
 from regard.errors import UsageError, kind_of
 from regard.layers import Source
+from regard.models.autoencoder import Bottleneck
 from regard.models.decoder import Decoder, TokenDecoder
 from regard.models.encoder import Encoded, Encoder, Padded, TransformerEncoder, padding_of
 from regard.models.readers import Reader
@@ -20,6 +21,7 @@ from regard.models.transformer_decoder import TransformerDecoder
 from regard.question import SOURCE
 
 Sources = Mapping[str, Padded]
+Noise = Callable[[Tensor, Tensor | None], tuple[Tensor, Tensor]]  # of ids and their lengths
 
 
 @final
@@ -28,7 +30,8 @@ class Model(nn.Module):
 
     Nearly every model has one source, and its encoder is `encoder`. Of several, each has an encoder in
     `sources` under its name. A language model has none. While learning, each of several sources is left out
-    of a row as often as `source_dropout` says, but never the last one that it has.
+    of a row as often as `source_dropout` says, but never the last one that it has; `noise` corrupts what an
+    only source says. A `bottleneck` narrows what a decoder without attention knows of it.
     """
 
     def __init__(
@@ -36,11 +39,14 @@ class Model(nn.Module):
         encoder: Encoder | Mapping[str, Encoder] | None,
         reader: Reader,
         source_dropout: float = 0.0,
+        noise: Noise | None = None,
+        bottleneck: Bottleneck | None = None,
     ) -> None:
         super().__init__()
-        self.source_dropout = source_dropout
+        self.source_dropout, self.noise = source_dropout, noise
         self.encoder = encoder if isinstance(encoder, Encoder) else None
         self.sources = nn.ModuleDict(encoder if isinstance(encoder, Mapping) else {})
+        self.bottleneck = bottleneck
         self.reader = reader
 
     @property
@@ -79,7 +85,10 @@ class Model(nn.Module):
             return Encoded.several(parts)
         if self.encoder is None:
             return Encoded.nothing(len(source), next(self.parameters()))
+        if self.training and self.noise is not None:
+            source, lengths = self.noise(source, lengths)
         encoded = self.encoder(source, padding_of(source, lengths))
+        encoded = encoded if self.bottleneck is None else self.bottleneck(encoded)
         return replace(encoded, ids=source) if source.ndim == 2 else encoded  # of tokens alone
 
     def forward(

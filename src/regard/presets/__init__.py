@@ -16,6 +16,7 @@ DEFAULT_OF = {
     "point": "vinyals2015-sort",
     "language": "language",
     "fill": "devlin2019",
+    "reconstruct": "hill2016",
     "multisource": "libovicky2017",
     "parse": "vinyals2015-parse",
     "caption": "captioner",

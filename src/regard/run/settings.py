@@ -199,7 +199,8 @@ class RunSettings(Settings):
     def can_pack(self) -> bool:
         """Whether rows may lie end to end, which is how a GPU learns fastest."""
         parts = self.model.encoder, self.model.reader
-        return self.task in PACKS and all(map(_is_packable, parts))
+        bare = not self.model.noise.is_any and self.model.bottleneck is None
+        return bare and self.task in PACKS and all(map(_is_packable, parts))
 
     def fast(self) -> RunSettings:
         """As a GPU learns fastest, in all that nobody decided: bfloat16, and packed, compiled steps."""

@@ -319,6 +319,22 @@ ReaderSettings = Annotated[
 ]
 
 
+class NoiseSettings(Settings):
+    """How a text is corrupted before it is read, while learning: a decoder then learns to mend it (L97)."""
+
+    drop: Dropout = 0.0
+    """Share of the pieces that are left out: 0 to 0.3."""
+    mask: Dropout = 0.0
+    """Share of the pieces that are read as the unknown sign: 0 to 0.3."""
+    shuffle: Annotated[int, Field(ge=0, le=1000)] = 0
+    """How many positions a piece may be moved: 0 to 5."""
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anything is corrupted at all."""
+        return bool(self.drop or self.mask or self.shuffle)
+
+
 class ModelSettings(Settings):
     """An encoder and a reader; a language model has no encoder, and several sources have one each."""
 
@@ -330,6 +346,10 @@ class ModelSettings(Settings):
     """Sources of one vocabulary are read by encoders with the same weights."""
     source_dropout: Dropout = 0.0
     """How often each of several sources is left out while learning, so that one may be missing: 0 to 0.3."""
+    noise: NoiseSettings = NoiseSettings()
+    """How the source of a decoder is corrupted while learning (denoising)."""
+    bottleneck: Annotated[int, Field(ge=1, le=65536)] | None = None
+    """Neurons of a narrower state between an encoder and a decoder without attention: 2 to 512."""
     reader: ReaderSettings
     """Writes, tags, classifies or points."""
     share_embedding: bool = True

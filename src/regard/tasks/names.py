@@ -23,6 +23,7 @@ LEARNS_FROM: dict[str, Kind] = {
     "point": Pointed,
     "language": Line,
     "fill": Line,
+    "reconstruct": Line,
     "multisource": Several,
     "parse": Parsed,
     "caption": Captioned,

@@ -28,6 +28,7 @@ from regard.tasks.multisource import Multisource
 from regard.tasks.names import LEARNS_FROM
 from regard.tasks.parse import Parse
 from regard.tasks.point import Point
+from regard.tasks.reconstruct import Reconstruct
 from regard.tasks.summarise import Summarise
 from regard.tasks.tag import Tag
 from regard.tasks.task import Prediction, Task
@@ -43,6 +44,7 @@ TASKS: dict[str, type[Task]] = {
         Point,
         Language,
         Fill,
+        Reconstruct,
         Multisource,
         Parse,
         Caption,
@@ -192,6 +194,16 @@ class Verbs(ABC):
         """Each text with a word for every `<mask>` in it."""
         self.require("fill")
         found = [answer.text for answer in self.predict(texts, truncate=truncate)]
+        return found[0] if isinstance(texts, str) else found
+
+    @overload
+    def reconstruct(self, texts: str, *, beam: int | None = None) -> str: ...
+    @overload
+    def reconstruct(self, texts: Texts, *, beam: int | None = None) -> list[str]: ...
+    def reconstruct(self, texts: str | Texts, *, beam: int | None = None) -> str | list[str]:
+        """What an autoencoder says that each text was."""
+        self.require("reconstruct")
+        found = [answer.text for answer in self.predict(texts, beam=beam)]
         return found[0] if isinstance(texts, str) else found
 
     @overload

@@ -38,7 +38,7 @@ def lean(
     `state` has the tensors by name, as floats or integers with scales, and is emptied as they are
     packed; then the model's own tensors are not looked at. Readers that are no Transformers stay as they are.
     """
-    if model.sources:  # several sources are read as they are
+    if model.sources or model.bottleneck is not None:  # these are read as they are
         return None
     packing = _Packing(model.state_dict() if state is None else state, weights)
     encoder, reader = model.encoder, model.reader

@@ -15,7 +15,7 @@ from regard.data.toys.grammar import GRAMMAR
 from regard.data.toys.headlines import HEADLINES
 from regard.data.toys.lending import LENDING
 from regard.data.toys.numerals import NUMBERS_DE, NUMBERS_EN, NUMBERS_FR
-from regard.data.toys.phrases import PHRASES
+from regard.data.toys.phrases import PHRASES, SENTENCES
 from regard.data.toys.spelling import SOUNDS
 from regard.data.toys.structure import BALANCED, BEFORE, BRACKETS, HULL, SORT
 from regard.data.toys.tours import TOUR
@@ -28,7 +28,7 @@ __all__ = ["TOYS", "Split", "Toy", "register", "toy"]
 _TRANSLATE = (PHRASES, COPY, REVERSE, DATES, NUMBERS_EN, NUMBERS_FR, NUMBERS_DE)
 _OTHERS = (
     *(SORT, HULL, TOUR, BRACKETS, BEFORE, PARTS, FEELINGS, BALANCED),
-    *(STORIES, LENDING, WITNESSES, GRAMMAR, HEADLINES, SHAPES_TOY, DIGITS_TOY, SOUNDS),
+    *(STORIES, SENTENCES, LENDING, WITNESSES, GRAMMAR, HEADLINES, SHAPES_TOY, DIGITS_TOY, SOUNDS),
 )
 
 _KNOWN = {one.name: one for one in (*_TRANSLATE, *_OTHERS)}

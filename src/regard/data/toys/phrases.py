@@ -14,7 +14,7 @@ from functools import cache
 from random import Random
 from typing import Literal, final
 
-from regard.data.example import Pair
+from regard.data.example import Line, Pair
 from regard.data.toys.lexicon import (
     AFTER,
     BEFORE,
@@ -203,4 +203,18 @@ PHRASES = Toy(
     "a straight line.",
     probe=Pair("the black cat ate the mouse", "le chat noir a mangé la souris"),
     draw=_draw,
+)
+
+
+def _english(generator: Random) -> Line:
+    return Line(_draw(generator).source)
+
+
+SENTENCES = Toy(
+    name="sentences",
+    title="small English sentences, to be said again",
+    story="An autoencoder reads a sentence and says it again. Without attention all of it must fit into one "
+    "state; with some of its words dropped or moved, the state must say what they were.",
+    probe=Line("the black cat ate the mouse"),
+    draw=_english,
 )
