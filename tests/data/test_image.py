@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from PIL import Image as PIL
 from rich.console import Console
 
 from regard.data import png
@@ -29,7 +30,6 @@ from regard.question import Image as Asked
 from regard.question import Question
 from regard.show.thumbnail import Thumbnail
 
-PIL = pytest.importorskip("PIL.Image")
 SCENE = painted(scene(Random(7)))
 
 
