@@ -73,3 +73,17 @@ def test_a_test_without_shared_words_is_refused(folder, tell, tmp_path):
     )
     assert code == 2
     assert "no word of this test stands both" in err
+
+
+@pytest.mark.parametrize("kind", ["tag", "classify", "point", "hull", "language"])
+def test_every_task_has_a_curve_by_length(kind, tell_json, tmp_path):
+    run = kinds.make(tmp_path / kind, kind)
+    code, found = tell_json("evaluate", run, "--by", "length", "--examples", 9)
+    assert code == 0
+    (rows,) = found["runs"].values()
+    task = kinds.load(run).run.task
+    assert sum(row["count"] for row in rows) == 9
+    assert all(row["values"] for row in rows)
+    code, found = tell_json("evaluate", run, "--by", "distance", "--examples", 9)
+    assert code == 2, "labels and places of the input are no words of it"
+    assert task.kept_words("a", "a") == []
