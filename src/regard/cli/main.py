@@ -126,6 +126,7 @@ from regard.cli import (  # noqa: E402, F401  a command is added by being import
     export,
     lesson,
     look,
+    meaning,
     models,
     predict,
     prune,
