@@ -89,7 +89,7 @@ def test_the_shipped_sentences_hold_their_word_once_each():
 def test_a_labelled_occurrence_is_still_that_of_the_word_as_the_model_reads_it():
     """A translator reads the language in front, so a place counts from there."""
     from regard.answer.predictor import Predictor
-    from regard.cli.study import _labelled
+    from regard.cli.meaning import _labelled
 
     predictor = Predictor.load("translator", "cpu")
 

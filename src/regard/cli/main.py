@@ -127,6 +127,7 @@ from regard.cli import (  # noqa: E402, F401  a command is added by being import
     extrapolate,
     lesson,
     look,
+    meaning,
     models,
     predict,
     prune,

@@ -1,4 +1,4 @@
-"""`regard heads` and `regard senses`: what every head does, and whether meanings of a word are told apart."""
+"""`regard heads`: what every head does, and how far it can be told from chance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from regard.cli.options import SAVED, JsonObject, To
 
 if TYPE_CHECKING:
     from regard.traces.head_roles import Head
-    from regard.traces.senses import Senses
 
 
 @command
@@ -148,78 +147,3 @@ def _show_heads(
         output.show(view.table(chosen, title))
         print()
         output.show(view.picture(chosen))
-
-
-# `regard senses`: one word in many sentences, and whether a model tells its meanings apart.
-
-
-@command
-def senses(
-    model: Annotated[
-        str, Argument(metavar="RUN", help="A run folder, an archive of one, or a model in the box.")
-    ],
-    word: Annotated[
-        str, Argument(metavar="WORD", help="The word to look at, such as `bank`, `light` or `run`.")
-    ],
-    corpus: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="Sentences that the word stands in. For bank, light, run and شیر regard has its own.",
-        ),
-    ] = None,
-    layer: Annotated[
-        int | None,
-        Option(min=0, metavar="N", help="Behind which layer of the encoder. Default: the last."),
-    ] = None,
-    clusters: Annotated[
-        int | None, Option(min=1, metavar="N", help="How many groups to look for. Default: 2.")
-    ] = None,
-    to: To = None,
-    most: Annotated[int, Option(min=2, metavar="N", help="How many occurrences to look at.")] = 200,
-    as_json: JsonObject = False,
-) -> None:
-    """Show every occurrence of a word: its group, its place on a map, its neighbour and its translation.
-
-    - `regard senses translator bank --to fr`
-    - `regard senses runs/mine light --corpus books.txt --layer 3`
-    """
-    output.speak_json(as_json)
-    from regard.answer.predictor import Predictor
-    from regard.answer.studies import sense_steps, texts_of
-    from regard.traces.head_survey import finished, read
-    from regard.traces.senses import at_layer
-
-    own = None if corpus is None else [one.text for one in read([corpus])]
-    texts = texts_of(word, own)
-    predictor = Predictor.load(model, "cpu", note=output.say)
-    steps = sense_steps(predictor, word, texts, to, groups=clusters, most=most)
-    found = at_layer(finished(steps), layer)
-    if as_json:
-        output.answer(found.as_dict())
-    else:
-        _show_senses(found)
-
-
-def _show_senses(found: Senses) -> None:
-    from rich.table import Table
-
-    from regard.show.label import one_line
-
-    table = Table(title=f"{found.word}, layer {found.layer}", title_justify="left", box=None)
-    for name in ("group", "sense", "translated by", "x", "y", "nearest", "sentence"):
-        table.add_column(name)
-    order = sorted(range(len(found.occurrences)), key=lambda n: found.clusters[n])
-    for number in order:
-        one, at = found.occurrences[number], found.map[number]
-        near, alike = found.neighbours(number, 1)[0]
-        cells = (str(found.clusters[number]), one.sense, one.label, f"{at[0]:.2f}", f"{at[1]:.2f}")
-        table.add_row(
-            *cells, f"{near} ({alike:.2f})", f"{number}: {one_line(one.shown or one.text)}"
-        )
-    output.show(table)
-    score, static = found.score(), found.score(found.static)
-    if score is not None and static is not None:
-        output.say(
-            f"nearest neighbour has the same sense: {score:.0%}; by the static vector: {static:.0%}"
-        )
