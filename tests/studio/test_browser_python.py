@@ -67,7 +67,8 @@ def all_states(page, address, run_copied, kind, text):
             if view == "lessons":
                 continue
             chosen = {"view": view, "run": kind, "text": text, "otherRun": kind, **more}
-            chosen |= {"headText": LINES, "word": "a", "senseText": LINES}
+            lines = "3 1 2 4\n2 1 3" if kind == "point" else LINES
+            chosen |= {"headText": lines, "word": "a", "senseText": lines}
             open_at(page, address, **chosen)
             settled(page)
             told = run_copied()

@@ -59,7 +59,7 @@ class TestHeads:
             wanted = sorted((one for one in all_of if one is not None), reverse=is_down)
             rest = ["–"] * (len(all_of) - len(wanted))  # what was not counted comes last
             assert column(page, "confidence") == [*map(three, wanted), *rest]
-        page.get_by_label("Attention").select_option("cross")
+        page.locator(".controls select").nth(2).select_option("cross")
         page.wait_for_selector("text=6 of 18 heads")
         assert page.locator("tbody tr").count() == 6
         assert page.locator(".tile.dim").count() == 12

@@ -1,7 +1,7 @@
 """Study a model: what each of its heads does, and whether it tells the meanings of a word apart.
 
 A study takes seconds to a minute. Each of its steps, one text, waits its turn like any question, so that
-others are answered in between; whoever closes the connection ends it.
+others are answered in between; anyone who closes the connection ends it.
 """
 
 from __future__ import annotations

@@ -151,13 +151,15 @@ def studied(
 ) -> list[Senses]:
     """The same behind every layer, from 0, which is before the first."""
     encoder = encoder_of(model)
+    embedding = encoder.embedding
+    assert isinstance(embedding, Embedding)
     model.eval()
     states: list[list[torch.Tensor]] = []
     static = []
     for one in occurrences:
         ids = torch.from_numpy(np.asarray(task.encode(one.text))).long()[None].to(device_of(model))
         pieces = [n for n, own in enumerate(axis_of(one.text).word_ids) if own == one.place]
-        static.append(encoder.embedding.table.weight[ids[0, pieces]].mean(0))
+        static.append(embedding.table.weight[ids[0, pieces]].mean(0))
         states.append([behind[pieces].mean(0) for behind in _layers(encoder, ids)])
     types = torch.stack(static).float().cpu().numpy()
     found = []
