@@ -95,7 +95,9 @@ def _show_senses(found: Senses) -> None:
         one, at = found.occurrences[number], found.map[number]
         near, alike = found.neighbours(number, 1)[0]
         cells = (str(found.clusters[number]), one.sense, one.label, f"{at[0]:.2f}", f"{at[1]:.2f}")
-        table.add_row(*cells, f"{near} ({alike:.2f})", f"{number}: {one_line(one.shown or one.text)}")
+        table.add_row(
+            *cells, f"{near} ({alike:.2f})", f"{number}: {one_line(one.shown or one.text)}"
+        )
     output.show(table)
     score, static = found.score(), found.score(found.static)
     if score is not None and static is not None:
