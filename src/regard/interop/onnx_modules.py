@@ -121,7 +121,9 @@ class Step(nn.Module):
                 memory = Memory(key, value, self.reader.mask, first=first)
                 read = block.attention(opened, memory)
                 states = block.attention_residual.close(states, read)
-                source = Memory(*sources[2 * layer : 2 * layer + 2], padding) if sources else None
+                source = None
+                if sources:
+                    source = Memory(sources[2 * layer], sources[2 * layer + 1], padding)
                 states = block._rest(states, source)
                 grown += [key, value]
         states = states if self.reader.norm is None else self.reader.norm(states)

@@ -42,7 +42,6 @@ EXAMPLES: dict[str, Example] = {
         score_functions,
     ),
     "soft-table": Example("Attention as a soft table", ("L25", "L26", "L30"), soft_table),
-    "hard-choice": Example("One choice, and its gradient", ("L26", "L96"), hard_choice),
     "tape-reading": Example("A network that reads its own memory", ("L31",), tape_reading),
     "hard-choice": Example("One choice, and its gradient", ("L26",), hard_choice),
     "painted-masks": Example("Masks", ("L35", "L36", "L37", "L38"), painted_masks),
