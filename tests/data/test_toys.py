@@ -35,7 +35,7 @@ TASKS = {
     "parse": {"grammar"},
     "tag": {"brackets", "parts"},
     "classify": {"feelings", "balanced"},
-    "language": {"stories"},
+    "language": {"stories", "lending"},
     "multisource": {"witnesses"},
     "caption": {"shapes", "digits"},
 }
