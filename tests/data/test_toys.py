@@ -34,7 +34,7 @@ TASKS = {
     "parse": {"grammar"},
     "tag": {"brackets", "before", "parts"},
     "classify": {"feelings", "balanced"},
-    "language": {"stories", "sentences"},
+    "language": {"stories", "sentences", "lending"},
     "multisource": {"witnesses"},
     "caption": {"shapes", "digits"},
     "transcribe": {"sounds"},
