@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-import torch
 
 from regard.cli.main import status
 from regard.errors import UsageError
@@ -39,7 +38,7 @@ def test_the_vectors_are_rows_of_the_table():
     assert np.array_equal(found.vectors[1], row)
     assert len(set(found.groups)) <= 3
     with pytest.raises(UsageError, match="no vectors of words"):
-        word_map(task, torch.nn.Identity())
+        word_map(task_of("point"), model)
 
 
 def test_the_command_draws_it(tmp_path, capsys):

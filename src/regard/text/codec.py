@@ -321,7 +321,7 @@ def _weighed(scores: Sequence[float]) -> list[float]:
 
 
 def continued(piece: str) -> str:
-    """A piece as WordPiece names it: what goes on with a word has `##` in front."""
+    """A piece as WordPiece names it: a subword within a word has `##` in front."""
     return piece[1:] if piece.startswith(" ") else f"##{piece}"
 
 
