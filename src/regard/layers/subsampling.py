@@ -25,7 +25,7 @@ Sounds = Float[Tensor, "batch length bands"]
 class Subsampling(FrontEnd):
     """One state for 2^stages frames: their feature maps, all bands side by side, through one linear map.
 
-    There is no norm between the stages: it would make silence as loud as speech.
+    There is no norm between the stages, which could make silence as loud as speech.
 
     While learning, up to `mask_bands` neighbouring bands and `mask_frames` neighbouring frames of each sound
     are hidden (Park 2019), so that no band and no moment is relied on alone.
