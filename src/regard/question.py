@@ -170,6 +170,13 @@ def _refused(what: str, where: str) -> UsageError:
     return UsageError(what, where=where, remedy=remedy)
 
 
+def named_files(sources: Iterable[Any]) -> tuple[str, ...]:
+    """The paths among pictures and sounds; one that is its own data, or is to be spelled, has none."""
+    data = [one.data for one in sources if isinstance(one, Image | Sound)]
+    held = ("data:", "spell:")
+    return tuple(one for one in data if isinstance(one, str) and not one.startswith(held))
+
+
 def titled(question: str) -> str:
     """A question as a title: a picture or a sound that it holds is named, not spelled."""
     kinds = {"image": "(picture)", "audio": "(sound)"}

@@ -123,4 +123,11 @@ def test_an_encoder_and_a_decoder_can_be_lstmns():
 
 
 def test_no_preset_is_forgotten():
-    assert {*REACHED, "language", "devlin2019", "cheng2016", "vinyals2015-parse", *NEED_A_GPU} == set(names())
+    assert {
+        *REACHED,
+        "language",
+        "devlin2019",
+        "cheng2016",
+        "vinyals2015-parse",
+        *NEED_A_GPU,
+    } == set(names())

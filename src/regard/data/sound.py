@@ -29,6 +29,7 @@ from regard.errors import (
     kind_of,
     missing,
 )
+from regard.question import Question, Sound
 from regard.strict_json import loads
 
 if TYPE_CHECKING:
@@ -247,8 +248,6 @@ def glance(origin: str, width: int = 16) -> str:
 
 def question_of(sound: Any, rate: int | None = None) -> str:
     """A sound as the question about it: its path or data URL, or, of samples, a data URL."""
-    from regard.question import Sound
-
     if isinstance(sound, Sound):
         sound, rate = sound.data, sound.rate
     if isinstance(sound, str | Path):
@@ -257,17 +256,21 @@ def question_of(sound: Any, rate: int | None = None) -> str:
 
 
 def clip_of(question: str) -> Clip:
-    """The sound that a question is about: a path, a data URL, a word to spell, or its one `Sound`."""
-    from regard.question import Question, Sound
+    """The sound that a question is about."""
+    origin = origin_of(question)
+    return read(origin.data, origin.rate)
 
+
+def origin_of(question: str) -> Sound:
+    """What a question about a sound names: a path, a data URL, a word to spell, or its one `Sound`."""
     sources: Mapping[str, Any] = question.sources if isinstance(question, Question) else {}
     sounds = [one for one in sources.values() if isinstance(one, Sound)]
     if len(sounds) == 1:
-        return read(sounds[0].data, sounds[0].rate)
+        return sounds[0]
     if question.lstrip().startswith("{"):
         tree = loads(question, where="question")
         inner = next(iter(tree.values()), None) if isinstance(tree, dict) else None
         named = tree if isinstance(tree, dict) and "sound" in tree else inner
         if isinstance(named, dict) and "sound" in named:
-            return read(named["sound"], named.get("rate"))
-    return read(str(question))
+            return Sound(named["sound"], named.get("rate"))
+    return Sound(str(question))

@@ -28,6 +28,17 @@ def check_cost(predictor: Predictor, text: str, settings: DecodeSettings, limits
     predictor.fitting([text])
 
 
+def check_files(predictor: Predictor, *texts: str) -> None:
+    """A page may send a picture or a sound; of this machine's files it may name the run's own examples."""
+    task = predictor.run.task
+    named = {name for text in texts for name in task.files(text)}
+    if named and not named <= {
+        name for own, _ in predictor.run.probes() for name in task.files(own)
+    }:
+        what = "a file of the machine that serves this page cannot be named here"
+        raise Refusal(422, what, "text", "choose or drop the file, so that it is sent")
+
+
 def heads_of(predictor: Predictor) -> int:
     """All heads of all attentions of a model."""
     from regard.attention import Attention, Heads

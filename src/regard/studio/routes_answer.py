@@ -14,7 +14,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from regard.errors import RegardError
 from regard.studio import schema
-from regard.studio.checks import check_cost, check_goal, goal_of, symbols_of
+from regard.studio.checks import check_cost, check_files, check_goal, goal_of, symbols_of
 from regard.studio.refusal import Refusal, as_json
 from regard.studio.schema import AnswerAsked, TraceAsked
 from regard.studio.state import Studio, warm_studio
@@ -175,6 +175,7 @@ class _Work:
 
 async def _work(asked: TraceAsked, request: Request, studio: Studio) -> _Work:
     predictor = await loaded(studio, asked.run, request)
+    check_files(predictor, asked.text)
     return _Work(predictor, asked, _settings(predictor, asked, studio.limits.written), studio)
 
 

@@ -15,7 +15,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from regard.errors import RegardError
 from regard.studio import schema
-from regard.studio.checks import check_cost
+from regard.studio.checks import check_cost, check_files
 from regard.studio.refusal import Refusal, as_json
 from regard.studio.routes_answer import STREAM, json_line, loaded, streamed
 from regard.studio.schema import HeadsAsked, SensesAsked
@@ -45,6 +45,7 @@ async def heads(asked: HeadsAsked, request: Request, studio: Here) -> Response:
     from regard.traces.head_survey import Sentence
 
     predictor = await loaded(studio, asked.run, request)
+    check_files(predictor, *(asked.sentences or ()))
     await asyncio.to_thread(_check, predictor, asked.sentences, studio)
     typed = None if asked.sentences is None else list(map(Sentence.of, asked.sentences))
     sentences = await asyncio.to_thread(own_sentences, predictor) if typed is None else typed
@@ -88,6 +89,7 @@ async def senses(asked: SensesAsked, request: Request, studio: Here) -> Response
     word = asked.word.strip()
     texts = texts_of(word, asked.sentences)
     predictor = await loaded(studio, asked.run, request)
+    check_files(predictor, *(asked.sentences or ()))
     await asyncio.to_thread(_check, predictor, asked.sentences, studio)
     steps = sense_steps(predictor, word, texts, asked.to, most=studio.limits.sentences)
     to = _direction(predictor, asked.to)

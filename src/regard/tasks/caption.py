@@ -24,6 +24,7 @@ from regard.evaluate import (
     repetition,
 )
 from regard.models import SOURCE, Sizes
+from regard.question import Image, named_files
 from regard.tasks.axis import Axis, Grid
 from regard.tasks.task import (
     Examples,
@@ -137,6 +138,10 @@ class Caption(Writing):
         grid = Grid(self.form.rows, len(frames), self.form.shown(picture))
         axes: dict[str, Axis] = {SOURCE: grid, TARGET: target, INPUTS: inputs}
         return Forced({SOURCE: frames, "target": np.array(ids, np.int32)}, axes, ids)
+
+    def files(self, text: str) -> tuple[str, ...]:
+        """The picture's path, where it has one."""
+        return named_files([Image(source_of(text))])
 
     def pieces_of(self, row: Row) -> dict[str, tuple[str, ...]]:
         """The text alone."""

@@ -25,7 +25,7 @@ from regard.evaluate.comparison import paired_counts
 from regard.layers.block import is_sharded
 from regard.models import SOURCE, Decoder, Model, Sizes, TokenDecoder
 from regard.models.readers import IGNORE, disagreement
-from regard.question import Question
+from regard.question import Question, named_files
 from regard.tasks.axis import Axis
 from regard.tasks.batch import Batch, padded, shifted, side_by_side
 from regard.tasks.names import PACKS
@@ -273,6 +273,12 @@ class Task(ABC):
     def ask(self, text: str) -> Question:
         """A question by its sources; of several, the text is a JSON object."""
         return Question.read(text, self.sources)
+
+    def files(self, text: str) -> tuple[str, ...]:
+        """The files of this machine that a question names; a picture or a sound that is sent names none."""
+        if self.sources == (SOURCE,):
+            return ()
+        return named_files(self.ask(text).sources.values())
 
     def checked(self, text: str) -> str:
         """The same; a question of other sources than this task reads is refused."""

@@ -13,7 +13,7 @@ from regard.attention.attention import INPUTS, TARGET
 from regard.data import wav
 from regard.data.columns import ColumnKind, Frames, Ids
 from regard.data.example import Example, Spoken
-from regard.data.sound import LOOKED_AT, SoundForm, SoundSettings, clip_of, read
+from regard.data.sound import LOOKED_AT, SoundForm, SoundSettings, clip_of, origin_of, read
 from regard.evaluate import (
     Comparison,
     Metric,
@@ -24,6 +24,7 @@ from regard.evaluate import (
 )
 from regard.evaluate.comparison import paired_counts
 from regard.models import SOURCE, Sizes
+from regard.question import named_files
 from regard.tasks.axis import Axis, Times
 from regard.tasks.task import (
     Examples,
@@ -54,6 +55,7 @@ class Transcribe(Writing):
     verb = "transcribe"
     method = "transcribe"
     hint = "The path of a sound"
+    accepts = "audio/*"
     chunk = 128
 
     @classmethod
@@ -134,6 +136,10 @@ class Transcribe(Writing):
         )
         axes: dict[str, Axis] = {SOURCE: times, TARGET: target, INPUTS: inputs}
         return Forced({SOURCE: frames, "target": np.array(ids, np.int32)}, axes, ids)
+
+    def files(self, text: str) -> tuple[str, ...]:
+        """The sound's path, where it has one."""
+        return named_files([origin_of(text)])
 
     def pieces_of(self, row: Row) -> dict[str, tuple[str, ...]]:
         """The text alone."""
