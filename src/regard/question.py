@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 SOURCE = "source"  # the name of the one source that most questions have
+SPELLED = "spell:"  # a sound that is made, not read: `spell:WORD/NUMBER`
 _HELD = re.compile(
     r"data:(image|audio)/[^,\s\"]*,[A-Za-z0-9+/=]*"
 )  # a picture or a sound as a data URL
@@ -173,7 +174,7 @@ def _refused(what: str, where: str) -> UsageError:
 def named_files(sources: Iterable[Any]) -> tuple[str, ...]:
     """The paths among pictures and sounds; one that is its own data, or is to be spelled, has none."""
     data = [one.data for one in sources if isinstance(one, Image | Sound)]
-    held = ("data:", "spell:")
+    held = ("data:", SPELLED)
     return tuple(one for one in data if isinstance(one, str) and not one.startswith(held))
 
 

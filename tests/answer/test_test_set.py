@@ -77,6 +77,8 @@ class TestJudge:
             "exact match",
             "repetition",
             "coverage",
+            "said twice",
+            "never said",
         ]
         assert "case:lc" in found[0].signature
         assert "tok:char" in found[0].signature

@@ -50,7 +50,8 @@ def test_an_unknown_name_is_refused_with_the_nearest(refuses):
     with refuses(
         "no score 'xyz'",
         "score",
-        "choose one of: additive, cosine, coverage, dot, feature-map, general, location, scaled-dot",
+        "choose one of: additive, cosine, coverage, dot, feature-map, general, location, "
+        "location-aware, scaled-dot",
     ):
         make_score("xyz", query_width=3, key_width=3)
     with refuses("no normaliser 'entmax'", "normalise", "did you mean 'entmax-1.5'?"):

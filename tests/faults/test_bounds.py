@@ -27,6 +27,7 @@ from regard.cli.studio import _token
 from regard.config import parse, read_toml
 from regard.data import store
 from regard.data.image import read as read_picture
+from regard.data.sound import read as read_sound
 from regard.data.source import understand
 from regard.data.store import Ids, Store
 from regard.run import archive, weights
@@ -193,6 +194,7 @@ TABLE = {
     ),
     "archive": Loader("run/archive", "run.zip", load_archive, worst.ARCHIVES),
     "trace": Loader("traces/trace_file traces/trace_header", "a.npz", Trace.load, worst.TRACES),
+    "sound": Loader("data/sound data/wav", "a.wav", read_sound, worst.SOUNDS),
     "picture": Loader("data/image", "a.png", read_picture, worst.PICTURES),
     "lock": Loader("run/lock", LOCK, lambda path: Lock(path.parent).__enter__(), JSON),
     "lock, looked at": Loader("studio/shelf", LOCK, lambda path: is_live(path.parent), JSON),
@@ -353,6 +355,7 @@ OURS = {  # why a module that reads is not in the table
     "cli/look": "opens a model that is brought, through interop",
     "question": "a question that was typed or sent, up to its bound",
     "interop/bring": "the settings of a model that is brought, up to 4 MiB; transformers reads the rest",
+    "interop/incoming": "settings and vocabularies of a model that is brought, up to 64 MiB",
     "interop/importing": "settings up to 4 MiB, and a text file to compare answers on",
     "interop/marian": "the vocabulary of a model that is brought, up to 64 MiB",
     "interop/spm": "pieces of a model that is brought, up to a bound, field by field",

@@ -11,7 +11,7 @@ from itertools import count
 
 import numpy as np
 
-from regard.data import png
+from regard.data import png, wav
 from regard.text.settings import TextSettings
 from regard.text.vocabulary import reserved
 from tests.traces.kit import traced
@@ -545,4 +545,17 @@ PICTURES = LINES | {
     "features": zipped(lambda size: iter([("features.npy", npy(np.zeros(size, np.float32)))])),
     "entries": zipped(lambda size: ((f"{number}", b"") for number in count())),
     "a broken JPEG": repeated(b"\xff\xd9\0", b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0\0"),
+}
+
+
+def hiss(size: int) -> bytes:
+    """A sound whose samples are drawn: the file is as large as they are."""
+    drawn = np.random.default_rng(1).uniform(-1, 1, size // 2).astype(np.float32)
+    return wav.encode(wav.Clip(drawn, 8_000))
+
+
+SOUNDS = LINES | {
+    "hiss": hiss,
+    "chunks": repeated(b"junk\0\0\0\0", b"RIFF\xff\xff\xff\x7fWAVE"),
+    "a chunk without end": repeated(b"\0", b"RIFF\xff\xff\xff\x7fWAVEdata\xff\xff\xff\x7f"),
 }

@@ -17,7 +17,10 @@ HOMONYMS = {
     "config.py": {"tag"},  # pydantic's word for what tells the members of a union apart
     # What a model that was brought does, in the words that a trace has for it.
     "interop/bring.py": {"translate", "classify", "language"},
-    "interop/marian.py": {"translate", "Translate"},  # which a Marian folder is brought in as
+    # What folders of other libraries are brought in as.
+    "interop/bert.py": {"Fill", "Tag"},
+    "interop/gpt2.py": {"Language"},
+    "interop/marian.py": {"translate", "Translate"},
     "settings/architecture.py": {"tag", "classify", "point"},  # kinds of readers
     "studio/trace_store.py": {"language"},  # in which a question is written
     "traces/overview.py": {"language"},

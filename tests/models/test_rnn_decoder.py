@@ -78,7 +78,7 @@ def test_without_attention_the_source_comes_through_the_summary_alone():
 @pytest.mark.parametrize("name", [n for n in DECODERS if n.startswith("rnn-") and "none" not in n])
 def test_a_source_of_padding_leaves_the_context_empty(name):
     model, example = model_of(name), example_of(name, lengths=(3, 0))
-    with watch(model.decoder) as seen:
+    with watch(getattr(model.decoder, "decoder", model.decoder)) as seen:
         example.logits(model)
 
     assert not seen.weights("attention")[1].any()

@@ -139,19 +139,18 @@ def _value(annotation: Any, chance: random.Random, path: str) -> Any:
 
 
 def _number(kind: type, bounds: list[Any], chance: random.Random) -> Any:
-    low, high = None, None
+    lows, highs, step = [], [], 1 if kind is int else 1e-3
     for bound in _flat(bounds):
-        step = 1 if kind is int else 1e-3
         match bound:
             case Ge(ge=value):
-                low = value
+                lows.append(value)
             case Gt(gt=value):
-                low = value + step
+                lows.append(value + step)
             case Le(le=value):
-                high = value
+                highs.append(value)
             case Lt(lt=value):
-                high = value - step
-    low = -3 if low is None else low
+                highs.append(value - step)
+    low, high = max(lows, default=-3), min(highs, default=None)
     choices = [low, low + 1, low + 7, low + 100] if high is None else [low, high, (low + high) / 2]
     choices = choices if kind is float else [int(one) for one in choices] + [low + 2**40]
     if high is None and kind is float:

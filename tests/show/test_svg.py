@@ -10,7 +10,7 @@ from regard.errors import UsageError
 from regard.question import titled
 from regard.show import figure, svg_png
 from regard.show.colour import cividis
-from regard.tasks.axis import Grid
+from regard.tasks.axis import Grid, Times
 from tests.show.payloads import EVERY, HOSTILE
 from tests.traces.kit import MODELS, traced
 
@@ -111,6 +111,9 @@ def test_every_kind_of_trace(kind):
             if isinstance(seen.axes[site.keys], Grid):
                 pictures = [image for image in root if image.tag.endswith("image")]
                 assert len(pictures) == 1 + len(rows)
+            elif isinstance(seen.axes[site.keys], Times):
+                strips = [image for image in root if image.tag.endswith("image")]
+                assert len(strips) == len(rows) + 1  # a strip a row, and what was heard
             else:
                 assert len([rect for rect in root if len(rect)]) == weights[0].size
             assert weights.shape[1:] == (len(rows), len(columns))

@@ -24,7 +24,7 @@ def name(request):
 
 def test_every_task_is_listed_under_its_own_name(name):
     assert TASKS[name].name == name
-    assert set(TASKS) == {*NAMES, "multisource"}  # which is tested by itself
+    assert set(TASKS) == {*NAMES, "multisource", "reconstruct"}  # which are tested by themselves
 
 
 def test_a_block_is_the_rows_end_to_end(name):

@@ -9,11 +9,11 @@ import pytest
 from regard.data import wav
 from regard.data.example import Captioned, Spoken, Tally
 from regard.data.source import understand
-from regard.data.toys.spelling import SCHEME, VOWELS, spelled, spoken
+from regard.data.toys.spelling import VOWELS, spelled, spoken
 from regard.data.wav import Clip
 from regard.decode import DecodeSettings
 from regard.errors import DataError, RegardError
-from regard.question import Question, Sound
+from regard.question import SPELLED, Question, Sound
 from regard.tasks.axis import Times
 from regard.tasks.transcribe import Transcribe
 from regard.traces.trace import look_inside
@@ -131,7 +131,7 @@ def test_a_state_stands_in_the_middle_of_its_frames(frames, states):
 
 def test_letters_sound_when_it_is_said_that_they_do():
     clip, spans = spoken("bas ri", 3)
-    assert spelled(f"{SCHEME}bas ri/3").samples is clip.samples
+    assert spelled(f"{SPELLED}bas ri/3").samples is clip.samples
     assert len(spans) == 6
     for (_, end), (begin, _) in pairwise(spans):
         assert end == begin

@@ -58,7 +58,7 @@ CASES = {
         "settings.regex: Extra inputs are not permitted",
     ),
     "unknown kind": (
-        broken("bpe", settings=lambda s: s | {"kind": "wordpiece"}),
+        broken("bpe", settings=lambda s: s | {"kind": "syllables"}),
         "settings.kind: Input should be ",
     ),
     "text for a number": (

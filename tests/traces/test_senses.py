@@ -84,21 +84,3 @@ def test_the_shipped_sentences_hold_their_word_once_each():
             for text in sentences:
                 words = [own.strip(".,").casefold() for own in text.split()]
                 assert words.count(word) == 1, text
-
-
-def test_a_labelled_occurrence_is_still_that_of_the_word_as_the_model_reads_it():
-    """A translator reads the language in front, so a place counts from there."""
-    from regard.answer.predictor import Predictor
-    from regard.cli.meaning import _labelled
-
-    predictor = Predictor.load("translator", "cpu")
-
-    def axis(text):
-        return predictor.run.task.forced(text, Prediction("")).axes["source"]
-
-    read = predictor.whole("He sat on the bank of the river.", "fr").read
-    one, _ = find("bank", {"": [read, read]}, axis)
-    labelled = _labelled(predictor, one, "bank", "fr")
-    assert labelled.label
-    assert labelled.text == read
-    assert axis(labelled.text).words[labelled.place] == "bank"

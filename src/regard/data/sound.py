@@ -19,7 +19,6 @@ from pydantic import Field, PositiveFloat, PositiveInt
 
 from regard.config import Settings
 from regard.data import png, wav
-from regard.data.toys.spelling import SCHEME, spelled
 from regard.data.wav import RATES, Clip
 from regard.errors import (
     DataError,
@@ -29,7 +28,7 @@ from regard.errors import (
     kind_of,
     missing,
 )
-from regard.question import Question, Sound
+from regard.question import SPELLED, Question, Sound
 from regard.strict_json import loads
 
 if TYPE_CHECKING:
@@ -138,8 +137,12 @@ def read(origin: Any, rate: int | None = None) -> Clip:
         if data is None:
             raise DataError("this data URL is damaged", origin[:40], "give the whole of it")
         return decoded(data, "data URL")
-    if isinstance(origin, str) and origin.startswith(SCHEME):
+    if isinstance(origin, str) and origin.startswith(SPELLED):
+        from regard.data.toys.spelling import spelled
+
         return spelled(origin)
+    if isinstance(origin, str) and not origin.strip():
+        raise DataError("no sound is named", "sound", "give the path of a sound")
     if isinstance(origin, str | Path):
         return decoded(_bytes_of(Path(origin)), str(origin))
     return _given(origin, rate)

@@ -194,7 +194,7 @@ class RnnDecoder(TokenDecoder[RnnState]):
 
     def run(
         self, state: RnnState, inputs: Float[Tensor, "batch step width"]
-    ) -> Float[Tensor, "batch step width"]:
+    ) -> Float[Tensor, "batch step state"]:
         """All steps of all cells, nothing read: the hidden states."""
         for number, (cell, before) in enumerate(zip(self.cells, state.cells, strict=True)):
             inputs = cell.run(inputs if number == 0 else self.dropout(inputs), before)

@@ -14,7 +14,7 @@ from regard.data.example import Captioned, Kind
 from regard.data.formats.format import PICTURES, Format, Reading, Row, packed_as
 from regard.data.formats.record import parsed
 from regard.data.formats.table import rows_of
-from regard.data.toys.spelling import SCHEME
+from regard.question import SPELLED
 
 FILE = ("file_name", "image", "picture", "file", "filename", "path", "png", "img", "image_path")
 TEXT = ("text", "caption", "captions", "texts", "sentences", "latex", "formula", "label", "target")
@@ -196,7 +196,7 @@ def is_picture(name: Any) -> bool:
 def located(folder: Path, name: str) -> str | None:
     """The path of a file that a table in this folder names: beside it, or in a folder below; else None."""
     name = NUMBERED.sub("", name.strip())
-    if name.startswith(("data:image/", "data:audio/", SCHEME)):
+    if name.startswith(("data:image/", "data:audio/", SPELLED)):
         return name
     below, inner = folder / name, Path(name)
     if "\0" in name:

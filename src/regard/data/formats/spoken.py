@@ -10,7 +10,7 @@ from typing import Any, final
 from regard.data.example import Kind, Spoken
 from regard.data.formats.captioned import file_columns, located, named_files, some_exist
 from regard.data.formats.format import SOUNDS, Format, Reading, Row, packed_as
-from regard.data.toys.spelling import SCHEME
+from regard.question import SPELLED
 
 FILE = ("file_name", "audio", "sound", "wav", "file", "filename", "path", "audio_filepath", "clip")
 TEXT = ("text", "sentence", "transcript", "transcription", "words", "label", "target")
@@ -82,4 +82,4 @@ def is_sound(name: Any) -> bool:
     if not isinstance(name, str):
         return False
     bare = name.strip().lower()
-    return bare.endswith(SOUNDS) or bare.startswith(("data:audio/", SCHEME))
+    return bare.endswith(SOUNDS) or bare.startswith(("data:audio/", SPELLED))

@@ -60,6 +60,9 @@ LENDING = Toy(
     title="who lent what to whom, and got it back",
     story="Two rare names come again and again: a model that must carry them in its state confuses them, "
     "one that looks back at what it read, or points at it, does not.",
-    probe=_line("Brobil", "Sakath", "lamp", "friday", "the mill"),
+    probe=Line(
+        "on friday Brobil lent a lamp to Sakath at the mill . "
+        "later Sakath gave the lamp back to Brobil . Brobil thanked Sakath ."
+    ),
     draw=_draw,
 )

@@ -17,8 +17,8 @@ from regard.data.example import Spoken
 from regard.data.toys.toy import Toy
 from regard.data.wav import Clip
 from regard.errors import UsageError
+from regard.question import SPELLED
 
-SCHEME = "spell:"
 RATE = 8_000
 VOWELS = {  # the two frequencies at which a mouth is loudest
     "a": (800.0, 1300.0),
@@ -39,7 +39,9 @@ TONES = {  # a consonant is a tone from one frequency to another, so many times 
 CONSONANTS = (*TONES, "s")  # s is a hiss
 LONGEST = 64  # letters
 RAMP = 0.008  # seconds in which a letter grows loud, and in which it fades
-_NAME = re.compile(rf"{SCHEME}([{''.join((*VOWELS, *CONSONANTS))} ]{{1,{LONGEST}}})/([0-9]{{1,9}})")
+_NAME = re.compile(
+    rf"{SPELLED}([{''.join((*VOWELS, *CONSONANTS))} ]{{1,{LONGEST}}})/([0-9]{{1,9}})"
+)
 
 Samples = Float[np.ndarray, " sample"]
 
@@ -50,8 +52,8 @@ def spelled(name: str) -> Clip:
     if found is None or not found[1].strip():
         raise UsageError(
             f"{name[:60]!r} names no sound that can be spelt",
-            where=SCHEME,
-            remedy=f"write {SCHEME}WORD/NUMBER, of the letters {' '.join((*VOWELS, *CONSONANTS))}",
+            where=SPELLED,
+            remedy=f"write {SPELLED}WORD/NUMBER, of the letters {' '.join((*VOWELS, *CONSONANTS))}",
         )
     return spoken(found[1], int(found[2]))[0]
 
@@ -119,14 +121,14 @@ def _word(generator: Random) -> str:
 
 def _spoken(generator: Random) -> Spoken:
     text = " ".join(_word(generator) for _ in range(generator.randint(1, 3)))
-    return Spoken(f"{SCHEME}{text}/{generator.randrange(1000)}", text)
+    return Spoken(f"{SPELLED}{text}/{generator.randrange(1000)}", text)
 
 
 SOUNDS = Toy(
     name="sounds",
     title="words spelt in tones and vowels",
     story="A sound is heard from its beginning to its end: attention has to learn to move along.",
-    probe=Spoken(f"{SCHEME}regar dos/7", "regar dos"),
+    probe=Spoken(f"{SPELLED}regar dos/7", "regar dos"),
     draw=_spoken,
     unit="char",
 )
