@@ -40,7 +40,8 @@ def test_a_batch_of_n_is_n_of_one(name):
         assert alone.states.shape == (1, count, WIDTH)
         assert together.padding.lengths[number] == count
         assert alone.rows == together.rows
-        assert torch.allclose(together.states[number, :count], alone.states[0], atol=1e-6)
+        # Rounding differs with the size of a batch: by 1.1e-6, 2.2e-6 and 1.4e-6 with AVX-512, AVX2 and SSE.
+        assert torch.allclose(together.states[number, :count], alone.states[0], atol=1e-5)
 
 
 def test_a_region_sees_what_the_docstring_says():
