@@ -10,6 +10,7 @@ from regard.accelerate.cpu import multiplies_whole
 from regard.answer.predictor import Predictor
 from regard.run import archive, load
 from regard.run.folder import Run
+from regard.seams import reference
 from tests.box import standin
 
 
@@ -42,6 +43,14 @@ def test_whole_numbers_answer_alone_until_somebody_looks(place, plain, monkeypat
     assert plain == ([] if multiplies_whole() else ["translator"])
     model.look("the cat", to="fr")
     assert plain == ["translator"]
+
+
+def test_the_formula_answers_and_is_looked_into(place):
+    """The plain model is first asked for while nobody records gradients, and counts its versions all the same."""
+    with reference():
+        model = Predictor.load(place / "translator", "cpu")
+        answer = model.translate("the cat", to="fr")
+        assert model.look("the cat", to="fr").answer.text == answer
 
 
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")  # torch warns of itself

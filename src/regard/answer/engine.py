@@ -66,7 +66,8 @@ class Forms:
         """The model that can be watched."""
         if self._plain is None:
             assert self._load is not None
-            self._plain = self._load()
+            with torch.inference_mode(False):  # its tensors must count their versions
+                self._plain = self._load()
             self._stamp = _stamp(self._plain)
         return self._plain
 
