@@ -45,12 +45,12 @@ def test_whole_numbers_answer_alone_until_somebody_looks(place, plain, monkeypat
     assert plain == ["translator"]
 
 
-def test_the_formula_answers_and_is_looked_into(place):
-    """The plain model is first asked for while nobody records gradients, and counts its versions all the same."""
+def test_the_formula_is_looked_into(place):
+    """The plain model is first asked for in inference mode, and counts its versions all the same."""
     with reference():
         model = Predictor.load(place / "translator", "cpu")
-        answer = model.translate("the cat", to="fr")
-        assert model.look("the cat", to="fr").answer.text == answer
+        seen = model.look("the cat", to="fr")
+        assert seen.answer.text == model.translate("the cat", to="fr")
 
 
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")  # torch warns of itself
