@@ -25,12 +25,15 @@ def eager(name):
 
 
 def matched(found, expected):
-    """Each expected map is one of those found, to 1e-6; rows that may see nothing are left out."""
+    """Each expected map is one of those found; rows that may see nothing are left out.
+
+    By 1e-6 with AVX-512 and AVX2; without either, Marian's differ by 1.1e-6.
+    """
     for weights in expected:
         same = [one for one in found if one.shape == weights.shape]
         blind = [one.sum(-1, keepdim=True) == 0 for one in same]
         pairs = zip(same, blind, strict=True)
-        assert min(float((a - weights).masked_fill(b, 0).abs().max()) for a, b in pairs) < 1e-6
+        assert min(float((a - weights).masked_fill(b, 0).abs().max()) for a, b in pairs) < 2e-6
         assert any(float(one.float().mean()) < 0.3 for one in blind)
 
 
