@@ -282,7 +282,7 @@ def test_an_encoder_that_takes_its_fast_path_with_nested_tensors():
 
 
 @torch.no_grad()
-@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")  # torch warns of itself, once
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 def test_nested_tensors_in_torchs_own_attention():
     class Own(nn.Module):
         def forward(self, states):
