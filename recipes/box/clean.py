@@ -1,10 +1,11 @@
 """Raw bitext -> clean training text, held-out sets, and an account of every pair that was dropped.
 
-    python recipes/box/clean.py DATA OUT [--most N]
+    python recipes/box/clean.py DATA OUT [--more FILE ...] [--most N]
 
-DATA holds `bitext/en-de.tsv.xz` and `bitext/en-fr.tsv.xz` (English, foreign, source, human or mt) and the
-test sets that training must not see. OUT gets, for de and fr, `XX.train.tsv.xz` (English, foreign,
-source; sorted), `XX.valid.tsv`, `XX.test.tsv` (software text), `XX.dropped.tsv` (some of what was
+DATA holds `bitext/en-de.tsv.xz` and `bitext/en-fr.tsv.xz` (English, foreign, source, human or mt),
+`europarl3/en-de-fr.tsv.xz` (English, German, French) and the test sets that training must not see. A FILE of
+more pairs has English, foreign, language and source. OUT gets, for de and fr, `XX.train.tsv.xz` (English,
+foreign, source; sorted), `XX.valid.tsv`, `XX.test.tsv` (software text), `XX.dropped.tsv` (some of what was
 dropped, with the rule), and `facts.json`.
 """
 
@@ -19,7 +20,9 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
 from pathlib import Path
+from typing import TextIO
 from zlib import crc32
 
 from rules import HeldOut, Languages, fault, key, normalise
@@ -50,6 +53,28 @@ def read(path: Path, most: int) -> Iterator[Pair]:
             yield english, foreign, name
 
 
+def read_more(data: Path, more: list[Path], language: str) -> Iterator[Pair]:
+    """What came after the bitext: Europarl in three languages, and the files given by name."""
+    three = data / "europarl3" / "en-de-fr.tsv.xz"
+    if three.is_file():
+        with lzma.open(three, "rt", encoding="utf-8", newline="\n") as lines:
+            for line in lines:
+                english, german, french = line.rstrip("\n").split("\t")
+                yield english, german if language == "de" else french, "europarl3"
+    for path in more:
+        with _open(path) as lines:
+            for line in lines:
+                english, foreign, code, name = line.rstrip("\n").split("\t")
+                if code == language:
+                    yield english, foreign, name
+
+
+def _open(path: Path) -> TextIO:
+    if path.suffix == ".xz":
+        return lzma.open(path, "rt", encoding="utf-8", newline="\n")
+    return path.open(encoding="utf-8", newline="\n")
+
+
 def test_files(data: Path) -> list[Path]:
     """Every held-out file of DATA, both sides."""
     found = [*data.glob("tatoeba/*/*"), *data.glob("newstest*/*"), *data.glob("multi30k/raw/*")]
@@ -61,18 +86,18 @@ def count_words(job: tuple[Path, str, int]) -> dict[str, Counter[str]]:
     path, language, most = job
     counts: dict[str, Counter[str]] = {"en": Counter(), language: Counter()}
     for number, (english, foreign, name) in enumerate(read(path, most)):
-        if number % SAMPLE == 0 and source(name).ships:
+        if number % SAMPLE == 0 and source(name).ships and not source(name).later:
             counts["en"].update(Languages.words(english))
             counts[language].update(Languages.words(foreign))
     return counts
 
 
-def clean(job: tuple[Path, Path, str, int, Languages]) -> dict:
+def clean(job: tuple[Path, list[Path], Path, str, int, Languages]) -> dict:
     """One language: read, judge each pair, hold out, shuffle, write; the account of it all."""
-    data, out, language, most, languages = job
+    data, more, out, language, most, languages = job
     account: dict[str, Counter[str]] = defaultdict(Counter)
-    judgements = list(judged(data, out, language, most, languages, account))
-    valid, test = hold_out(judgements)
+    judgements = list(judged(data, more, out, language, most, languages, account))
+    valid, test = hold_out([row for row in judgements if not source(row[0][2]).later])
     taken = {hashed(key(foreign)) for _, foreign, _ in valid + test}
     train = []
     for pair, english_hash, foreign_hash in judgements:
@@ -94,14 +119,21 @@ def clean(job: tuple[Path, Path, str, int, Languages]) -> dict:
 
 
 def judged(
-    data: Path, out: Path, language: str, most: int, languages: Languages, account: dict
+    data: Path,
+    more: list[Path],
+    out: Path,
+    language: str,
+    most: int,
+    languages: Languages,
+    account: dict,
 ) -> Iterator[Hashed]:
     """The pairs that break no rule, each once; the others are counted by the rule they break."""
     tests = HeldOut(test_files(data), FOREIGN[language])
     seen: set[int] = set()
     shown: Counter[tuple[str, str]] = Counter()
     with (out / f"{language}.dropped.tsv").open("w", encoding="utf-8") as dropped:
-        for number, (*sides, name) in enumerate(read(bitext(data, language), most), start=1):
+        rows = chain(read(bitext(data, language), most), read_more(data, more, language))
+        for number, (*sides, name) in enumerate(rows, start=1):
             if number % 100_000 == 0:
                 say(language, f"{number:,} read")
             account[name]["read"] += 1
@@ -206,6 +238,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--more", type=Path, nargs="*", default=[], help="files of more pairs")
     parser.add_argument("--most", type=int, default=-1, help="read only so many lines a language")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -218,11 +251,17 @@ def main() -> None:
                 counts.setdefault(name, Counter()).update(words)
         languages = Languages(counts)
         say("--", f"language identifier knows {len(languages):,} words")
-        jobs = [(options.data, options.out, name, options.most, languages) for name in present]
+        jobs = [
+            (options.data, options.more, options.out, name, options.most, languages)
+            for name in present
+        ]
         cleaned = dict(zip(present, pool.map(clean, jobs), strict=True))
     facts = {
         "seed": SEED,
-        "inputs": [fact(bitext(options.data, name)) for name in present],
+        "inputs": [
+            fact(path)
+            for path in [*(bitext(options.data, name) for name in present), *options.more]
+        ],
         "tests": [fact(path) for path in test_files(options.data)],
         "languages": cleaned,
     }

@@ -1,8 +1,9 @@
 """Clean pairs -> one training file for one model of four directions.
 
-    python recipes/box/corpus.py CLEAN OUT [--evenly] [--joined 0.02] [--jobs 4]
+    python recipes/box/corpus.py CLEAN OUT [--directed FILE ...] [--evenly] [--joined 0.02] [--jobs 4]
 
-CLEAN is what `clean.py` wrote. OUT gets `train.tsv` and `valid.tsv`: source TAB target, every pair in both
+CLEAN is what `clean.py` wrote; a directed FILE has target language, source and target, pairs that are good in
+one direction only (`distil.py`). OUT gets `train.tsv` and `valid.tsv`: source TAB target, every pair in both
 directions, each source led by the language it is to become (`>>de<< The cat sleeps.`), and `facts.json`.
 
 Some stretches that are the same on both sides are hidden behind `<keep0>` to `<keep3>`, exactly as the
@@ -26,13 +27,14 @@ from itertools import islice, zip_longest
 from pathlib import Path
 
 from clean import SEED, fact, say
-from sources import TIMES
+from sources import times
 
 from regard.text.keep import Span, foreign, hide, tag
 
 KEEPS = tuple(f"<keep{number}>" for number in range(4))
 TAGS = tuple(tag(language) for language in ("en", "de", "fr"))
 SYMBOLS = (*TAGS, *KEEPS)
+DIRECTED = "one way"  # pairs that are good in one direction only
 BLOCK = 20_000  # pairs that one process works on at once
 
 _MARKED = re.compile(r"[%{$<&`@]|://|www\.")
@@ -63,9 +65,14 @@ def directions(
 ) -> Iterator[Pair]:
     """A pair in both directions, tagged; what is hidden is chosen anew for each."""
     for name, pair in ((language, (english, other)), ("en", (other, english))):
-        source, target = varied(*pair, recipe, dice)
-        source = other_apostrophe(source) if dice.random() < recipe.apostrophes else source
-        yield f"{tag(name)} {source}", _APOSTROPHE.sub("'", target)
+        yield directed(name, *pair, recipe, dice)
+
+
+def directed(language: str, source: str, target: str, recipe: Recipe, dice: random.Random) -> Pair:
+    """A pair in one direction, its source led by the language of the target."""
+    source, target = varied(source, target, recipe, dice)
+    source = other_apostrophe(source) if dice.random() < recipe.apostrophes else source
+    return f"{tag(language)} {source}", _APOSTROPHE.sub("'", target)
 
 
 def varied(source: str, target: str, recipe: Recipe, dice: random.Random) -> Pair:
@@ -135,8 +142,13 @@ def lines(job: tuple[int, str, list[str], Recipe]) -> bytes:
     """One block of clean lines as training lines."""
     number, language, rows, recipe = job
     dice = random.Random(f"{SEED} {language} {number}")
+    if language == DIRECTED:
+        out = ["\t".join(directed(*row.split("\t"), recipe, dice)) for row in rows]
+        return ("\n".join(out) + "\n").encode()
     pairs = [row.split("\t") for row in rows]
-    said = [(english, other) for english, other, name in pairs for _ in range(times(name, recipe))]
+    said = [
+        (english, other) for english, other, name in pairs for _ in range(often(name, recipe, dice))
+    ]
     dice.shuffle(said)
     out = []
     for english, other in joined(said, recipe, dice):
@@ -145,8 +157,9 @@ def lines(job: tuple[int, str, list[str], Recipe]) -> bytes:
     return ("\n".join(out) + "\n").encode()
 
 
-def times(name: str, recipe: Recipe) -> int:
-    return 1 if recipe.evenly else TIMES.get(name, 1)
+def often(name: str, recipe: Recipe, dice: random.Random) -> int:
+    whole, rest = divmod(1.0 if recipe.evenly else times(name), 1)
+    return int(whole) + (dice.random() < rest)
 
 
 def joined(pairs: list[Pair], recipe: Recipe, dice: random.Random) -> Iterator[Pair]:
@@ -171,7 +184,15 @@ def ends(text: str) -> bool:
 
 def blocks(path: Path) -> Iterator[list[str]]:
     """All pairs of a language, shuffled, a block at a time."""
-    rows = lzma.decompress(path.read_bytes()).decode("utf-8").split("\n")[:-1]
+    yield from in_blocks([path])
+
+
+def in_blocks(paths: list[Path]) -> Iterator[list[str]]:
+    rows: list[str] = []
+    for path in paths:
+        content = path.read_bytes()
+        content = lzma.decompress(content) if path.suffix == ".xz" else content
+        rows += content.decode("utf-8").split("\n")[:-1]
     random.Random(SEED).shuffle(rows)
     for start in range(0, len(rows), BLOCK):
         yield rows[start : start + BLOCK]
@@ -181,10 +202,11 @@ def present(clean: Path) -> list[str]:
     return [name for name in ("de", "fr") if (clean / f"{name}.train.tsv.xz").is_file()]
 
 
-def write_train(clean: Path, path: Path, recipe: Recipe, jobs: int) -> int:
+def write_train(clean: Path, one_way: list[Path], path: Path, recipe: Recipe, jobs: int) -> int:
     """The languages by turns, so that any beginning of the file is a fair sample of it."""
-    languages = present(clean)
-    by_turns = zip_longest(*(blocks(clean / f"{name}.train.tsv.xz") for name in languages))
+    languages = [*present(clean), *([DIRECTED] if one_way else [])]
+    turns = [blocks(clean / f"{name}.train.tsv.xz") for name in present(clean)]
+    by_turns = zip_longest(*turns, *([in_blocks(one_way)] if one_way else []))
     work = (
         (number, language, rows, recipe)
         for number, turn in enumerate(by_turns)
@@ -222,6 +244,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clean", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument(
+        "--directed", type=Path, nargs="*", default=[], help="pairs for one direction"
+    )
     parser.add_argument("--evenly", action="store_true", help="every pair once")
     parser.add_argument("--joined", type=float, default=Recipe.joined)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -230,7 +255,7 @@ def main() -> None:
     recipe = Recipe(evenly=options.evenly, joined=options.joined)
     train, valid = options.out / "train.tsv", options.out / "valid.tsv"
     rows = (
-        write_train(options.clean, train, recipe, options.jobs),
+        write_train(options.clean, options.directed, train, recipe, options.jobs),
         write_valid(options.clean, valid),
     )
     facts = {

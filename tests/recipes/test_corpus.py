@@ -4,7 +4,7 @@ import random
 import re
 
 import pytest
-from corpus import KEEPS, TAGS, Recipe, directions, joined, varied
+from corpus import KEEPS, TAGS, Recipe, directed, directions, joined, often, varied
 from hypothesis import given
 from hypothesis import strategies as st
 from phrases import nodes
@@ -19,6 +19,20 @@ words = st.lists(st.sampled_from(["a", "%s", "{0}", "<b>", "12", "Tom", "www.x.o
 def test_a_pair_goes_both_ways():
     found = list(directions("The cat.", "Die Katze.", "de", NEVER, random.Random(1)))
     assert found == [(">>de<< The cat.", "Die Katze."), (">>en<< Die Katze.", "The cat.")]
+
+
+def test_a_directed_pair_goes_one_way():
+    found = directed("fr", "It\u2019s me.", "C\u2019est moi.", NEVER, random.Random(1))
+    assert found == (">>fr<< It\u2019s me.", "C'est moi.")
+
+
+def test_half_a_time_is_every_other_pair():
+    dice = random.Random(1)
+    counts = [often("europarl", NEVER, dice) for _ in range(2000)]
+    assert set(counts) == {0, 1}
+    assert 900 < sum(counts) < 1100
+    assert often("wmt-newstest2019", NEVER, dice) == 6
+    assert often("europarl", Recipe(evenly=True), dice) == 1
 
 
 def test_symbols_are_numbered_as_the_source_has_them():

@@ -118,11 +118,22 @@ def test_both_sides_of_a_test_set_are_held(tmp_path):
 
 
 def test_what_nobody_listed_does_not_ship():
-    assert not source("wmt-newstest2099").ships
     assert not source("found-in-the-attic").ships
     assert source("tatoeba").ships
     for name, one in SOURCES.items():
-        doubtful = any(
-            word in one.licence for word in ("NC", "research", "not stated", "non-comm", "mixed")
-        )
-        assert one.ships != doubtful, name
+        doubtful = any(word in one.licence for word in ("NC", "not stated", "non-comm", "owners"))
+        assert not (one.ships and doubtful), name
+
+
+def test_news_for_research_is_learned_from_and_never_held_out():
+    for name in ("wmt-newstest2099", "newsdev", "mlqe-pe"):
+        assert source(name).ships
+        assert source(name).later
+    research = {name for name, one in SOURCES.items() if one.ships and "research" in one.licence}
+    assert research == {"newsdev", "mlqe-pe"}
+
+
+def test_half_past_three_in_the_afternoon_is_told_by_our_own_pairs_alone():
+    pair = "The train leaves at 3:30 p.m.", "Der Zug fährt um 15:30 Uhr."
+    assert fault(*pair, "tatoeba") == "marks"
+    assert fault(*pair, "made") is None
