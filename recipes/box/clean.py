@@ -33,6 +33,7 @@ SEED = 20261116
 RESERVED = 200  # one English text in so many is kept from training, in every language and source
 TEST, VALID = 1000, 500  # pairs a language
 TEST_WORDS = range(3, 61)
+MADE = "pairs.tsv.xz"  # what `made.py` writes: kinds of pairs where other files name a source
 SHOWN = 100  # dropped pairs of each rule and source are written down for a person to read
 SAMPLE = 8  # the language identifier counts every so manieth line
 RULES = (
@@ -66,7 +67,12 @@ def read_more(data: Path, more: list[Path], language: str) -> Iterator[Pair]:
             for line in lines:
                 english, foreign, code, name = line.rstrip("\n").split("\t")
                 if code == language:
-                    yield english, foreign, name
+                    yield english, foreign, own(name) if path.name == MADE else name
+
+
+def own(kind: str) -> str:
+    """The source of a pair that `made.py` wrote, by its kind."""
+    return "written" if kind.startswith("hand-") else "made"
 
 
 def _open(path: Path) -> TextIO:

@@ -1,6 +1,6 @@
 """Clean pairs -> one training file for one model of four directions.
 
-    python recipes/box/corpus.py CLEAN OUT [--directed FILE ...] [--evenly] [--joined 0.02] [--jobs 4]
+    python recipes/box/corpus.py CLEAN OUT [--first] [--directed FILE ...] [--evenly] [--joined 0.02]
 
 CLEAN is what `clean.py` wrote; a directed FILE has target language, source and target, pairs that are good in
 one direction only (`distil.py`). OUT gets `train.tsv` and `valid.tsv`: source TAB target, every pair in both
@@ -49,6 +49,7 @@ class Recipe:
     """How often things happen."""
 
     evenly: bool = False  # every pair once, whatever its source
+    first: bool = False  # what the first two trainings read: `FIRST` of `sources.py`
     joined: float = 0.02  # pairs that continue in the next pair, as one line
     placeholders: float = 0.5  # of the pairs that hold placeholders, so many have them hidden
     names: float = 0.02  # of the others, so many have a name or number hidden
@@ -158,7 +159,7 @@ def lines(job: tuple[int, str, list[str], Recipe]) -> bytes:
 
 
 def often(name: str, recipe: Recipe, dice: random.Random) -> int:
-    whole, rest = divmod(1.0 if recipe.evenly else times(name), 1)
+    whole, rest = divmod(1.0 if recipe.evenly else times(name, recipe.first), 1)
     return int(whole) + (dice.random() < rest)
 
 
@@ -247,12 +248,13 @@ def main() -> None:
     parser.add_argument(
         "--directed", type=Path, nargs="*", default=[], help="pairs for one direction"
     )
+    parser.add_argument("--first", action="store_true", help="for the first two trainings")
     parser.add_argument("--evenly", action="store_true", help="every pair once")
     parser.add_argument("--joined", type=float, default=Recipe.joined)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    recipe = Recipe(evenly=options.evenly, joined=options.joined)
+    recipe = Recipe(evenly=options.evenly, first=options.first, joined=options.joined)
     train, valid = options.out / "train.tsv", options.out / "valid.tsv"
     rows = (
         write_train(options.clean, options.directed, train, recipe, options.jobs),

@@ -18,13 +18,32 @@ learn() { # FOLDER and what else `regard train` is told
 
 case $model in
 translator)
-    [ -f "$place/clean/facts.json" ] || python "$here/clean.py" "$data" "$place/clean"
-    [ -f "$place/corpus/facts.json" ] || python "$here/corpus.py" "$place/clean" "$place/corpus"
-    set -- "$place/corpus/train.tsv" --valid "$place/corpus/valid.tsv" --config "$here/translator.toml" "$@"
-    learn translator-first "$@"
-    # Once more from there, by half the rate: a warm restart.
-    learn translator --start-from "$place/translator-first" \
-        --set train.steps=9000 --set train.rate=7e-4 --set train.warmup=300 "$@"
+    more=$place/more
+    mkdir -p "$more"
+    # The dictionary of Debian's package dict-freedict-eng-deu, and sentences made by rules.
+    [ -f "$more/dictionary.tsv" ] || python "$here/dictionary.py" "$data/freedict-eng-deu.dict.dz" "$more/dictionary.tsv"
+    [ -f "$more/pairs.tsv.xz" ] || python "$here/made.py" "$more" --data "$data"
+    [ -f "$place/clean/facts.json" ] || python "$here/clean.py" "$data" "$place/clean" --more "$more"/*
+    # Twice through the text of before, the second time by half the rate: a warm restart.
+    [ -f "$place/first/facts.json" ] || python "$here/corpus.py" "$place/clean" "$place/first" --first
+    first="$place/first/train.tsv --valid $place/first/valid.tsv --config $here/translator.toml"
+    learn translator-first $first
+    learn translator-second --start-from "$place/translator-first" $first \
+        --set train.steps=9000 --set train.rate=7e-4 --set train.warmup=300
+    # What teachers write: DATA/opus-mt has the folders en-fr and fr-en of OPUS-MT.
+    [ -d "$place/lines" ] || python "$here/distil.py" choose "$place/clean" "$data" "$place/lines"
+    for way in en-fr fr-en; do
+        [ -d "$place/opus-$way" ] || regard models import "$data/opus-mt/$way" "$place/opus-$way"
+        python "$here/distil.py" write "$place/opus-$way" "$place/lines/$way.txt" "$place/by-teacher-$way"
+    done
+    python "$here/distil.py" write "$place/translator-second" "$place/lines/en-de.txt" "$place/by-teacher-en-de" --to de
+    [ -f "$place/directed.tsv" ] || python "$here/distil.py" join "$place/directed.tsv" --en-fr "$place/by-teacher-en-fr" \
+        --fr-en "$place/by-teacher-fr-en" --en-de "$place/by-teacher-en-de"
+    [ -f "$place/corpus/facts.json" ] ||
+        python "$here/corpus.py" "$place/clean" "$place/corpus" --directed "$place/directed.tsv"
+    learn translator --start-from "$place/translator-second" \
+        "$place/corpus/train.tsv" --valid "$place/corpus/valid.tsv" --config "$here/translator.toml" \
+        --set train.steps=8500 --set train.rate=9e-4 --set train.warmup=300 "$@"
     python "$here/score.py" "$place/translator" "$data" --clean "$place/clean" --weights int8 \
         --out "$place/translator.json"
     ;;

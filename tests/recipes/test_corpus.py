@@ -28,9 +28,11 @@ def test_a_directed_pair_goes_one_way():
 
 def test_half_a_time_is_every_other_pair():
     dice = random.Random(1)
-    counts = [often("europarl", NEVER, dice) for _ in range(2000)]
+    counts = [often("pydocs", NEVER, dice) for _ in range(2000)]
     assert set(counts) == {0, 1}
     assert 900 < sum(counts) < 1100
+    assert often("wmt-newstest2019", Recipe(first=True), dice) == 0
+    assert often("tatoeba", Recipe(first=True), dice) == 2
     assert often("wmt-newstest2019", NEVER, dice) == 6
     assert often("europarl", Recipe(evenly=True), dice) == 1
 
