@@ -404,15 +404,26 @@ def money(dice: random.Random) -> Triple:
 
 def clock(dice: random.Random) -> Triple:
     """A time by twelve hours, in German and French by twenty-four."""
-    hour, minute = dice.randint(0, 23), dice.choice((0, 0, 5, 10, 15, 20, 25, 30, 30, 40, 45, 50, 55))
+    hour, minute = (
+        dice.randint(0, 23),
+        dice.choice((0, 0, 5, 10, 15, 20, 25, 30, 30, 40, 45, 50, 55)),
+    )
     if dice.random() < 0.2:
         minute = dice.randint(1, 59)
     twelve, half = (hour % 12) or 12, "a.m." if hour < 12 else "p.m."
     style = dice.random()
-    half = half if style < 0.65 else half.replace(".", "") if style < 0.85 else half.replace(".", "").upper()
+    half = (
+        half
+        if style < 0.65
+        else half.replace(".", "")
+        if style < 0.85
+        else half.replace(".", "").upper()
+    )
     if minute == 0 and dice.random() < 0.8:
         return f"{twelve} {half}", f"{hour} Uhr", f"{hour} {'heures' if hour > 1 else 'heure'}"
-    english = f"{twelve}:{minute:02d} {half}" if dice.random() < 0.85 else f"{hour:02d}:{minute:02d}"
+    english = (
+        f"{twelve}:{minute:02d} {half}" if dice.random() < 0.85 else f"{hour:02d}:{minute:02d}"
+    )
     return english, f"{hour}:{minute:02d} Uhr", f"{hour} h {minute:02d}"
 
 
@@ -457,7 +468,7 @@ def date(dice: random.Random, year: bool | None = None) -> Triple:
     german, french = f"{day}. {month[1]}", f"{jour} {month[2]}"
     forms = [f"{month[0]} {day}", f"{day} {month[0]}"]
     if not with_year:
-        forms += [f"{month[0]} {th(day)}", f"{th(day)} of {month[0]}", f"the {th(day)} of {month[0]}"][:1]
+        forms += [f"{month[0]} {th(day)}"]
         return dice.choice(forms), german, french
     first = f"{month[0]} {day}, {number}" if dice.random() < 0.5 else f"{day} {month[0]} {number}"
     return first, f"{german} {number}", f"{french} {number}"
@@ -496,13 +507,15 @@ def quantity(dice: random.Random, units: tuple[Triple, ...], most: int = 2000) -
     value = dice.randint(2, most) if places == 0 else dice.randint(11, most * 10) / 10**places
     if places and value < 2:
         value += 2
-    said = figures(value, places)
+    said = figures(value, places if value % 1 else 0)
     return tuple(unit.format(text) for unit, text in zip(dice.choice(units), said, strict=True))  # type: ignore[return-value]
 
 
 def percent(dice: random.Random) -> Triple:
-    value = dice.choice((dice.randint(1, 100), dice.randint(1, 999) / 10, dice.randint(1, 9999) / 100))
-    text = figures(value, 0 if isinstance(value, int) else 1 if round(value * 10) == value * 10 else 2)
+    value = dice.choice(
+        (dice.randint(1, 100), dice.randint(1, 999) / 10, dice.randint(1, 9999) / 100)
+    )
+    text = figures(value, 0 if value % 1 == 0 else 1 if round(value * 10) == value * 10 else 2)
     return f"{text[0]}%", f"{text[1]} %", f"{text[2]} %"
 
 
@@ -510,7 +523,9 @@ PEOPLE = (
     "Anna Ben Clara David Emma Felix Greta Henri Ida Jonas Karl Laura Marie Nina Oscar Paul Rosa Simon "
     "Thomas Vera Walter Julia Peter Sophie Louis Claire Hugo Alice Martin Elena Robert Nadia Victor Lena"
 ).split()
-SHE = set("Anna Clara Emma Greta Ida Laura Marie Nina Rosa Vera Julia Sophie Claire Alice Elena Nadia Lena".split())
+SHE = set(
+    "Anna Clara Emma Greta Ida Laura Marie Nina Rosa Vera Julia Sophie Claire Alice Elena Nadia Lena".split()
+)
 FAMILIES = (
     "Schmidt Weber Fischer Becker Wagner Hoffmann Richter Klein Wolf Braun Dupont Martin Bernard Moreau "
     "Laurent Lefebvre Girard Fontaine Rousseau Mercier Smith Johnson Brown Taylor Wilson Evans Clarke "
@@ -518,6 +533,7 @@ FAMILIES = (
 ).split()
 
 Template = tuple[str, str, str]
+_ELIDED = re.compile(r"\b([Qq]u|[Dd])e (?=[AEIOUÉ])")  # before a name
 
 
 def filled(templates: list[Template], *slots: Callable[[random.Random], Triple]) -> Maker:
@@ -526,10 +542,12 @@ def filled(templates: list[Template], *slots: Callable[[random.Random], Triple])
     def make(dice: random.Random) -> tuple[str, Triple]:
         template = dice.choice(templates)
         fillers = [slot(dice) for slot in slots]
-        made = tuple(
-            up(text.format(*(filler[at] for filler in fillers))) for at, text in enumerate(template)
+        said = (
+            text.format(*(filler[at] for filler in fillers)) for at, text in enumerate(template)
         )
-        return f"{template[0]} {fillers[0][0]}", made  # type: ignore[return-value]
+        english, german, french = (up(text.replace("..", ".")) for text in said)
+        made = english, german, _ELIDED.sub(r"\1'", french)
+        return f"{template[0]} {fillers[0][0]}", made
 
     return make
 
@@ -554,12 +572,24 @@ def salutation(dice: random.Random) -> tuple[str, Triple]:
     kind = dice.randrange(4)
     mark = "." if dice.random() < 0.3 else ""
     if kind == 0:
-        triple = (f"Dear Mr{mark} {family},", f"Sehr geehrter Herr {family},", f"Cher Monsieur {family},")
+        triple = (
+            f"Dear Mr{mark} {family},",
+            f"Sehr geehrter Herr {family},",
+            f"Cher Monsieur {family},",
+        )
     elif kind == 1:
-        triple = (f"Dear Mrs{mark} {family},", f"Sehr geehrte Frau {family},", f"Chère Madame {family},")
+        triple = (
+            f"Dear Mrs{mark} {family},",
+            f"Sehr geehrte Frau {family},",
+            f"Chère Madame {family},",
+        )
     elif kind == 2:
         she = first in SHE
-        triple = (f"Dear {first},", f"{'Liebe' if she else 'Lieber'} {first},", f"{'Chère' if she else 'Cher'} {first},")
+        triple = (
+            f"Dear {first},",
+            f"{'Liebe' if she else 'Lieber'} {first},",
+            f"{'Chère' if she else 'Cher'} {first},",
+        )
     else:
         closing = dice.choice(
             (
@@ -570,7 +600,7 @@ def salutation(dice: random.Random) -> tuple[str, Triple]:
             )
         )
         triple = tuple(f"{text}, {first} {family}" for text in closing)  # type: ignore[assignment]
-    return f"salutation {kind}", triple
+    return f"salutation {kind} {family if kind < 2 else first}", triple
 
 
 def city(dice: random.Random) -> Triple:
@@ -637,7 +667,14 @@ ROMAN = dict(
 
 def century(dice: random.Random) -> Triple:
     number = dice.choice(list(ROMAN))
-    words = {12: "twelfth", 16: "sixteenth", 17: "seventeenth", 18: "eighteenth", 19: "nineteenth", 20: "twentieth"}
+    words = {
+        12: "twelfth",
+        16: "sixteenth",
+        17: "seventeenth",
+        18: "eighteenth",
+        19: "nineteenth",
+        20: "twentieth",
+    }
     english = words[number] if number in words and dice.random() < 0.4 else th(number)
     return f"in the {english} century", f"im {number}. Jahrhundert", f"au {ROMAN[number]}e siècle"
 
@@ -653,14 +690,19 @@ def ordinal(dice: random.Random) -> Triple:
 
 
 def count(dice: random.Random) -> Triple:
-    number = dice.choice((dice.randint(2, 999), dice.randint(1000, 999_999), dice.randint(1000, 50_000)))
+    number = dice.choice(
+        (dice.randint(2, 999), dice.randint(1000, 999_999), dice.randint(1000, 50_000))
+    )
     return figures(number)
 
 
 def large(dice: random.Random) -> Triple:
     places = dice.choice((0, 1, 1, 2))
-    value = figures(dice.randint(2, 900) if not places else dice.randint(21, 990) / 10**places + 2, places)
-    unit = dice.choice((("million", "Millionen", "millions"), ("billion", "Milliarden", "milliards")))
+    number = dice.randint(2, 900) if not places else dice.randint(21, 990) / 10**places + 2
+    value = figures(number, places if number % 1 else 0)
+    unit = dice.choice(
+        (("million", "Millionen", "millions"), ("billion", "Milliarden", "milliards"))
+    )
     return f"{value[0]} {unit[0]}", f"{value[1]} {unit[1]}", f"{value[2]} {unit[2]}"
 
 
@@ -703,7 +745,14 @@ def telephone(dice: random.Random) -> Triple:
 
 def code(dice: random.Random) -> Triple:
     letters = "".join(dice.choice("ABCDEFGHKLMNPRSTUVWX") for _ in range(2))
-    text = dice.choice((f"{letters}{dice.randint(100, 9999)}", f"{letters}-{dice.randint(10, 999)}", f"{dice.randint(2, 999)}{letters[0]}", f"{dice.randint(1, 19)}.{dice.randint(0, 19)}.{dice.randint(0, 9)}"))
+    text = dice.choice(
+        (
+            f"{letters}{dice.randint(100, 9999)}",
+            f"{letters}-{dice.randint(10, 999)}",
+            f"{dice.randint(2, 999)}{letters[0]}",
+            f"{dice.randint(1, 19)}.{dice.randint(0, 19)}.{dice.randint(0, 9)}",
+        )
+    )
     return text, text, text
 
 
@@ -715,7 +764,9 @@ def score(dice: random.Random) -> Triple:
 
 
 def spoken(dice: random.Random) -> Triple:
-    number = dice.choice((dice.randint(2, 20), dice.randint(13, 99), dice.randint(21, 99), dice.randint(100, 999)))
+    number = dice.choice(
+        (dice.randint(2, 20), dice.randint(13, 99), dice.randint(21, 99), dice.randint(100, 999))
+    )
     while number % 100 == 1 or number % 10 == 1:
         number += 1
     return said_en(number), said_de(number), said_fr(number)
@@ -723,7 +774,13 @@ def spoken(dice: random.Random) -> Triple:
 
 def several(dice: random.Random) -> Triple:
     """`14 knives`, `14 Messer`, `14 couteaux`."""
-    noun = dice.choice([noun for noun in NOUNS if noun.kinds & {"thing", "animal", "furniture", "clothes", "fruit", "vehicle"}])
+    noun = dice.choice(
+        [
+            noun
+            for noun in NOUNS
+            if noun.kinds & {"thing", "animal", "furniture", "clothes", "fruit", "vehicle"}
+        ]
+    )
     return noun.many, noun.dinge, noun.choses
 
 
@@ -731,32 +788,69 @@ NUMBERS: dict[str, list[Maker]] = {
     "money": [
         filled(
             [
-                ("The {1} costs {0}.", "{3} kostet {0}.", "{4} coûte {0}."),
-            ][:0]
-            or [
                 ("It costs {0}.", "Es kostet {0}.", "Ça coûte {0}."),
                 ("The price is {0}.", "Der Preis beträgt {0}.", "Le prix est de {0}."),
                 ("I paid {0} for it.", "Ich habe {0} dafür bezahlt.", "Je l'ai payé {0}."),
-                ("That makes {0}, please.", "Das macht {0}, bitte.", "Cela fait {0}, s'il vous plaît."),
+                (
+                    "That makes {0}, please.",
+                    "Das macht {0}, bitte.",
+                    "Cela fait {0}, s'il vous plaît.",
+                ),
                 ("She owes me {0}.", "Sie schuldet mir {0}.", "Elle me doit {0}."),
-                ("We spent {0} on food.", "Wir haben {0} für Essen ausgegeben.", "Nous avons dépensé {0} pour la nourriture."),
-                ("The total comes to {0}.", "Die Gesamtsumme beträgt {0}.", "Le total s'élève à {0}."),
+                (
+                    "We spent {0} on food.",
+                    "Wir haben {0} für Essen ausgegeben.",
+                    "Nous avons dépensé {0} pour la nourriture.",
+                ),
+                (
+                    "The total comes to {0}.",
+                    "Die Gesamtsumme beträgt {0}.",
+                    "Le total s'élève à {0}.",
+                ),
                 ("He earns {0} a month.", "Er verdient {0} im Monat.", "Il gagne {0} par mois."),
                 ("A ticket costs {0}.", "Eine Fahrkarte kostet {0}.", "Un billet coûte {0}."),
-                ("The rent went up to {0}.", "Die Miete stieg auf {0}.", "Le loyer est passé à {0}."),
-                ("They sold the car for {0}.", "Sie haben das Auto für {0} verkauft.", "Ils ont vendu la voiture pour {0}."),
+                (
+                    "The rent went up to {0}.",
+                    "Die Miete stieg auf {0}.",
+                    "Le loyer est passé à {0}.",
+                ),
+                (
+                    "They sold the car for {0}.",
+                    "Sie haben das Auto für {0} verkauft.",
+                    "Ils ont vendu la voiture pour {0}.",
+                ),
                 ("Only {0}!", "Nur {0}!", "Seulement {0} !"),
-                ("Delivery costs an extra {0}.", "Die Lieferung kostet {0} extra.", "La livraison coûte {0} de plus."),
-                ("Please transfer {0} to my account.", "Bitte überweisen Sie {0} auf mein Konto.", "Veuillez virer {0} sur mon compte."),
+                (
+                    "Delivery costs an extra {0}.",
+                    "Die Lieferung kostet {0} extra.",
+                    "La livraison coûte {0} de plus.",
+                ),
+                (
+                    "Please transfer {0} to my account.",
+                    "Bitte überweisen Sie {0} auf mein Konto.",
+                    "Veuillez virer {0} sur mon compte.",
+                ),
                 ("{0}", "{0}", "{0}"),
             ],
             money,
         ),
         filled(
             [
-                ("The price rose from {0} to {1}.", "Der Preis stieg von {0} auf {1}.", "Le prix est passé de {0} à {1}."),
-                ("It costs between {0} and {1}.", "Es kostet zwischen {0} und {1}.", "Cela coûte entre {0} et {1}."),
-                ("I paid {0} instead of {1}.", "Ich habe {0} statt {1} bezahlt.", "J'ai payé {0} au lieu de {1}."),
+                (
+                    "The price rose from {0} to {1}.",
+                    "Der Preis stieg von {0} auf {1}.",
+                    "Le prix est passé de {0} à {1}.",
+                ),
+                (
+                    "It costs between {0} and {1}.",
+                    "Es kostet zwischen {0} und {1}.",
+                    "Cela coûte entre {0} et {1}.",
+                ),
+                (
+                    "I paid {0} instead of {1}.",
+                    "Ich habe {0} statt {1} bezahlt.",
+                    "J'ai payé {0} au lieu de {1}.",
+                ),
             ],
             money,
             money,
@@ -764,10 +858,26 @@ NUMBERS: dict[str, list[Maker]] = {
         filled(
             [
                 ("The project cost {0}.", "Das Projekt kostete {0}.", "Le projet a coûté {0}."),
-                ("The company made a profit of {0}.", "Das Unternehmen machte einen Gewinn von {0}.", "L'entreprise a réalisé un bénéfice de {0}."),
-                ("The damage is estimated at {0}.", "Der Schaden wird auf {0} geschätzt.", "Les dégâts sont estimés à {0}."),
-                ("He left his children {0}.", "Er hinterließ seinen Kindern {0}.", "Il a laissé {0} à ses enfants."),
-                ("The painting was sold for {0}.", "Das Gemälde wurde für {0} verkauft.", "Le tableau a été vendu pour {0}."),
+                (
+                    "The company made a profit of {0}.",
+                    "Das Unternehmen machte einen Gewinn von {0}.",
+                    "L'entreprise a réalisé un bénéfice de {0}.",
+                ),
+                (
+                    "The damage is estimated at {0}.",
+                    "Der Schaden wird auf {0} geschätzt.",
+                    "Les dégâts sont estimés à {0}.",
+                ),
+                (
+                    "He left his children {0}.",
+                    "Er hinterließ seinen Kindern {0}.",
+                    "Il a laissé {0} à ses enfants.",
+                ),
+                (
+                    "The painting was sold for {0}.",
+                    "Das Gemälde wurde für {0} verkauft.",
+                    "Le tableau a été vendu pour {0}.",
+                ),
             ],
             rich,
         ),
@@ -776,94 +886,231 @@ NUMBERS: dict[str, list[Maker]] = {
         filled(
             [
                 ("The train leaves at {0}.", "Der Zug fährt um {0} ab.", "Le train part à {0}."),
-                ("The shop opens at {0}.", "Das Geschäft öffnet um {0}.", "Le magasin ouvre à {0}."),
-                ("The shop closes at {0}.", "Das Geschäft schließt um {0}.", "Le magasin ferme à {0}."),
+                (
+                    "The shop opens at {0}.",
+                    "Das Geschäft öffnet um {0}.",
+                    "Le magasin ouvre à {0}.",
+                ),
+                (
+                    "The shop closes at {0}.",
+                    "Das Geschäft schließt um {0}.",
+                    "Le magasin ferme à {0}.",
+                ),
                 ("It is {0}.", "Es ist {0}.", "Il est {0}."),
                 ("We arrived at {0}.", "Wir sind um {0} angekommen.", "Nous sommes arrivés à {0}."),
                 ("Call me at {0}.", "Ruf mich um {0} an.", "Appelle-moi à {0}."),
-                ("Dinner is served at {0}.", "Das Abendessen wird um {0} serviert.", "Le dîner est servi à {0}."),
+                (
+                    "Dinner is served at {0}.",
+                    "Das Abendessen wird um {0} serviert.",
+                    "Le dîner est servi à {0}.",
+                ),
                 ("The film starts at {0}.", "Der Film beginnt um {0}.", "Le film commence à {0}."),
-                ("My flight lands at {0}.", "Mein Flugzeug landet um {0}.", "Mon avion atterrit à {0}."),
+                (
+                    "My flight lands at {0}.",
+                    "Mein Flugzeug landet um {0}.",
+                    "Mon avion atterrit à {0}.",
+                ),
                 ("I get up at {0}.", "Ich stehe um {0} auf.", "Je me lève à {0}."),
-                ("The accident happened at {0}.", "Der Unfall passierte um {0}.", "L'accident s'est produit à {0}."),
+                (
+                    "The accident happened at {0}.",
+                    "Der Unfall passierte um {0}.",
+                    "L'accident s'est produit à {0}.",
+                ),
                 ("He was born at {0}.", "Er wurde um {0} geboren.", "Il est né à {0}."),
-                ("The last bus goes at {0}.", "Der letzte Bus fährt um {0}.", "Le dernier bus part à {0}."),
+                (
+                    "The last bus goes at {0}.",
+                    "Der letzte Bus fährt um {0}.",
+                    "Le dernier bus part à {0}.",
+                ),
             ],
             clock,
         ),
         filled(
             [
-                ("The office is open from {0} to {1}.", "Das Büro ist von {0} bis {1} geöffnet.", "Le bureau est ouvert de {0} à {1}."),
-                ("We worked from {0} until {1}.", "Wir haben von {0} bis {1} gearbeitet.", "Nous avons travaillé de {0} à {1}."),
+                (
+                    "The office is open from {0} to {1}.",
+                    "Das Büro ist von {0} bis {1} geöffnet.",
+                    "Le bureau est ouvert de {0} à {1}.",
+                ),
+                (
+                    "We worked from {0} until {1}.",
+                    "Wir haben von {0} bis {1} gearbeitet.",
+                    "Nous avons travaillé de {0} à {1}.",
+                ),
             ],
             clock,
             clock,
         ),
         filled(
             [
-                ("The meeting is {1} at {0}.", "Das Treffen ist {1} um {0}.", "La réunion est {1} à {0}."),
-                ("Let's meet {1} at {0}.", "Treffen wir uns {1} um {0}.", "Retrouvons-nous {1} à {0}."),
-                ("The match begins {1} at {0}.", "Das Spiel beginnt {1} um {0}.", "Le match commence {1} à {0}."),
+                (
+                    "The meeting is {1} at {0}.",
+                    "Das Treffen ist {1} um {0}.",
+                    "La réunion est {1} à {0}.",
+                ),
+                (
+                    "Let's meet {1} at {0}.",
+                    "Treffen wir uns {1} um {0}.",
+                    "Retrouvons-nous {1} à {0}.",
+                ),
+                (
+                    "The match begins {1} at {0}.",
+                    "Das Spiel beginnt {1} um {0}.",
+                    "Le match commence {1} à {0}.",
+                ),
             ],
             clock,
             day,
         ),
-        filled([("It is {0} o'clock.", "Es ist {0} Uhr.", "Il est {0} heures."), ("I'll come at {0} o'clock.", "Ich komme um {0} Uhr.", "Je viendrai à {0} heures.")], lambda dice: (lambda n: (said_en(n), said_de(n), said_fr(n)))(dice.randint(2, 12))),
+        filled(
+            [
+                ("It is {0} o'clock.", "Es ist {0} Uhr.", "Il est {0} heures."),
+                ("I'll come at {0} o'clock.", "Ich komme um {0} Uhr.", "Je viendrai à {0} heures."),
+            ],
+            lambda dice: (lambda n: (said_en(n), said_de(n), said_fr(n)))(dice.randint(2, 12)),
+        ),
     ],
     "date": [
         filled(
             [
                 ("She was born on {0}.", "Sie wurde am {0} geboren.", "Elle est née le {0}."),
                 ("He died on {0}.", "Er starb am {0}.", "Il est mort le {0}."),
-                ("The letter is dated {0}.", "Der Brief ist vom {0}.", "La lettre est datée du {0}."),
-                ("The course begins on {0}.", "Der Kurs beginnt am {0}.", "Le cours commence le {0}."),
-                ("The offer is valid until {0}.", "Das Angebot gilt bis zum {0}.", "L'offre est valable jusqu'au {0}."),
-                ("They got married on {0}.", "Sie haben am {0} geheiratet.", "Ils se sont mariés le {0}."),
+                (
+                    "The letter is dated {0}.",
+                    "Der Brief ist vom {0}.",
+                    "La lettre est datée du {0}.",
+                ),
+                (
+                    "The course begins on {0}.",
+                    "Der Kurs beginnt am {0}.",
+                    "Le cours commence le {0}.",
+                ),
+                (
+                    "The offer is valid until {0}.",
+                    "Das Angebot gilt bis zum {0}.",
+                    "L'offre est valable jusqu'au {0}.",
+                ),
+                (
+                    "They got married on {0}.",
+                    "Sie haben am {0} geheiratet.",
+                    "Ils se sont mariés le {0}.",
+                ),
                 ("Today is {0}.", "Heute ist der {0}.", "Nous sommes le {0}."),
-                ("We will be back on {0}.", "Wir sind am {0} zurück.", "Nous serons de retour le {0}."),
-                ("The contract was signed on {0}.", "Der Vertrag wurde am {0} unterzeichnet.", "Le contrat a été signé le {0}."),
-                ("Please pay before {0}.", "Bitte zahlen Sie vor dem {0}.", "Veuillez payer avant le {0}."),
-                ("The museum opened on {0}.", "Das Museum wurde am {0} eröffnet.", "Le musée a ouvert le {0}."),
+                (
+                    "We will be back on {0}.",
+                    "Wir sind am {0} zurück.",
+                    "Nous serons de retour le {0}.",
+                ),
+                (
+                    "The contract was signed on {0}.",
+                    "Der Vertrag wurde am {0} unterzeichnet.",
+                    "Le contrat a été signé le {0}.",
+                ),
+                (
+                    "Please pay before {0}.",
+                    "Bitte zahlen Sie vor dem {0}.",
+                    "Veuillez payer avant le {0}.",
+                ),
+                (
+                    "The museum opened on {0}.",
+                    "Das Museum wurde am {0} eröffnet.",
+                    "Le musée a ouvert le {0}.",
+                ),
             ],
             date,
         ),
         filled(
             [
-                ("The factory was built in {0}.", "Die Fabrik wurde {0} gebaut.", "L'usine a été construite en {0}."),
-                ("In {0} he moved to the country.", "{0} zog er aufs Land.", "En {0}, il a déménagé à la campagne."),
-                ("I have lived here since {0}.", "Ich wohne seit {0} hier.", "J'habite ici depuis {0}."),
+                (
+                    "The factory was built in {0}.",
+                    "Die Fabrik wurde {0} gebaut.",
+                    "L'usine a été construite en {0}.",
+                ),
+                (
+                    "In {0} he moved to the country.",
+                    "{0} zog er aufs Land.",
+                    "En {0}, il a déménagé à la campagne.",
+                ),
+                (
+                    "I have lived here since {0}.",
+                    "Ich wohne seit {0} hier.",
+                    "J'habite ici depuis {0}.",
+                ),
                 ("The war ended in {0}.", "Der Krieg endete {0}.", "La guerre a pris fin en {0}."),
-                ("In the spring of {0} she fell ill.", "Im Frühjahr {0} wurde sie krank.", "Au printemps {0}, elle tomba malade."),
-                ("They met in the summer of {0}.", "Sie lernten sich im Sommer {0} kennen.", "Ils se sont rencontrés à l'été {0}."),
-                ("The winter of {0} was very cold.", "Der Winter {0} war sehr kalt.", "L'hiver {0} fut très froid."),
+                (
+                    "In the spring of {0} she fell ill.",
+                    "Im Frühjahr {0} wurde sie krank.",
+                    "Au printemps {0}, elle tomba malade.",
+                ),
+                (
+                    "They met in the summer of {0}.",
+                    "Sie lernten sich im Sommer {0} kennen.",
+                    "Ils se sont rencontrés à l'été {0}.",
+                ),
+                (
+                    "The winter of {0} was very cold.",
+                    "Der Winter {0} war sehr kalt.",
+                    "L'hiver {0} fut très froid.",
+                ),
             ],
             year,
         ),
         filled(
             [
-                ("The song was popular {0}.", "Das Lied war {0} beliebt.", "La chanson était populaire {0}."),
-                ("Many people left the village {0}.", "Viele Menschen verließen {0} das Dorf.", "Beaucoup de gens quittèrent le village {0}."),
+                (
+                    "The song was popular {0}.",
+                    "Das Lied war {0} beliebt.",
+                    "La chanson était populaire {0}.",
+                ),
+                (
+                    "Many people left the village {0}.",
+                    "Viele Menschen verließen {0} das Dorf.",
+                    "Beaucoup de gens quittèrent le village {0}.",
+                ),
             ],
             decade,
         ),
         filled(
             [
-                ("The church was built {0}.", "Die Kirche wurde {0} gebaut.", "L'église fut construite {0}."),
-                ("The town grew rich {0}.", "Die Stadt wurde {0} reich.", "La ville s'enrichit {0}."),
-                ("The tower was destroyed {0}.", "Der Turm wurde {0} zerstört.", "La tour fut détruite {0}."),
+                (
+                    "The church was built {0}.",
+                    "Die Kirche wurde {0} gebaut.",
+                    "L'église fut construite {0}.",
+                ),
+                (
+                    "The town grew rich {0}.",
+                    "Die Stadt wurde {0} reich.",
+                    "La ville s'enrichit {0}.",
+                ),
+                (
+                    "The tower was destroyed {0}.",
+                    "Der Turm wurde {0} zerstört.",
+                    "La tour fut détruite {0}.",
+                ),
             ],
             century,
         ),
         filled(
             [
-                ("I have an appointment {0}.", "Ich habe {0} einen Termin.", "J'ai un rendez-vous {0}."),
-                ("The library is closed {0}.", "Die Bibliothek ist {0} geschlossen.", "La bibliothèque est fermée {0}."),
+                (
+                    "I have an appointment {0}.",
+                    "Ich habe {0} einen Termin.",
+                    "J'ai un rendez-vous {0}.",
+                ),
+                (
+                    "The library is closed {0}.",
+                    "Die Bibliothek ist {0} geschlossen.",
+                    "La bibliothèque est fermée {0}.",
+                ),
                 ("They are leaving {0}.", "Sie reisen {0} ab.", "Ils partent {0}."),
             ],
             day,
         ),
         filled(
-            [("It happened in {0} {1}.", "Es geschah im {0} {1}.", "C'est arrivé en {0} {1}."), ("He arrived in {0} {1}.", "Er kam im {0} {1} an.", "Il est arrivé en {0} {1}.")],
+            [
+                ("It happened in {0} {1}.", "Es geschah im {0} {1}.", "C'est arrivé en {0} {1}."),
+                ("He arrived in {0} {1}.", "Er kam im {0} {1} an.", "Il est arrivé en {0} {1}."),
+            ],
             lambda dice: dice.choice(MONTHS),
             year,
         ),
@@ -871,12 +1118,24 @@ NUMBERS: dict[str, list[Maker]] = {
     "unit": [
         filled(
             [
-                ("The river is {0} long.", "Der Fluss ist {0} lang.", "La rivière fait {0} de long."),
+                (
+                    "The river is {0} long.",
+                    "Der Fluss ist {0} lang.",
+                    "La rivière fait {0} de long.",
+                ),
                 ("The wall is {0} high.", "Die Mauer ist {0} hoch.", "Le mur fait {0} de haut."),
                 ("It is {0} away.", "Es ist {0} entfernt.", "C'est à {0} d'ici."),
-                ("The hole is {0} deep.", "Das Loch ist {0} tief.", "Le trou fait {0} de profondeur."),
+                (
+                    "The hole is {0} deep.",
+                    "Das Loch ist {0} tief.",
+                    "Le trou fait {0} de profondeur.",
+                ),
                 ("We walked {0}.", "Wir sind {0} gelaufen.", "Nous avons marché {0}."),
-                ("The table is {0} wide.", "Der Tisch ist {0} breit.", "La table fait {0} de large."),
+                (
+                    "The table is {0} wide.",
+                    "Der Tisch ist {0} breit.",
+                    "La table fait {0} de large.",
+                ),
             ],
             lambda dice: quantity(dice, MEASURES),
         ),
@@ -884,33 +1143,56 @@ NUMBERS: dict[str, list[Maker]] = {
             [
                 ("The parcel weighs {0}.", "Das Paket wiegt {0}.", "Le colis pèse {0}."),
                 ("He lost {0}.", "Er hat {0} abgenommen.", "Il a perdu {0}."),
-                ("I bought {0} of potatoes.", "Ich habe {0} Kartoffeln gekauft.", "J'ai acheté {0} de pommes de terre."),
+                (
+                    "I bought {0} of potatoes.",
+                    "Ich habe {0} Kartoffeln gekauft.",
+                    "J'ai acheté {0} de pommes de terre.",
+                ),
             ],
             lambda dice: quantity(dice, WEIGHTS, 900),
         ),
         filled(
             [
                 ("He was driving at {0}.", "Er fuhr mit {0}.", "Il roulait à {0}."),
-                ("The wind reached {0}.", "Der Wind erreichte {0}.", "Le vent a atteint {0}."),
-            ][:1],
-            lambda dice: (lambda q: q)(quantity(dice, SPEEDS, 300)),
+            ],
+            lambda dice: quantity(dice, SPEEDS, 300),
         ),
         filled(
             [
                 ("It is {0} outside.", "Draußen sind es {0}.", "Il fait {0} dehors."),
-                ("The temperature fell to {0}.", "Die Temperatur fiel auf {0}.", "La température est descendue à {0}."),
-                ("Bake the cake at {0}.", "Backen Sie den Kuchen bei {0}.", "Faites cuire le gâteau à {0}."),
+                (
+                    "The temperature fell to {0}.",
+                    "Die Temperatur fiel auf {0}.",
+                    "La température est descendue à {0}.",
+                ),
+                (
+                    "Bake the cake at {0}.",
+                    "Backen Sie den Kuchen bei {0}.",
+                    "Faites cuire le gâteau à {0}.",
+                ),
                 ("Tomorrow it will be {0}.", "Morgen werden es {0}.", "Demain, il fera {0}."),
             ],
             degrees,
         ),
         filled(
             [
-                ("Sales rose by {0}.", "Der Umsatz stieg um {0}.", "Les ventes ont augmenté de {0}."),
+                (
+                    "Sales rose by {0}.",
+                    "Der Umsatz stieg um {0}.",
+                    "Les ventes ont augmenté de {0}.",
+                ),
                 ("Prices fell by {0}.", "Die Preise fielen um {0}.", "Les prix ont baissé de {0}."),
                 ("Only {0} agreed.", "Nur {0} stimmten zu.", "Seulement {0} étaient d'accord."),
-                ("The party won {0} of the vote.", "Die Partei erhielt {0} der Stimmen.", "Le parti a obtenu {0} des voix."),
-                ("The interest rate is {0}.", "Der Zinssatz beträgt {0}.", "Le taux d'intérêt est de {0}."),
+                (
+                    "The party won {0} of the vote.",
+                    "Die Partei erhielt {0} der Stimmen.",
+                    "Le parti a obtenu {0} des voix.",
+                ),
+                (
+                    "The interest rate is {0}.",
+                    "Der Zinssatz beträgt {0}.",
+                    "Le taux d'intérêt est de {0}.",
+                ),
                 ("You save {0}.", "Sie sparen {0}.", "Vous économisez {0}."),
                 ("The battery is at {0}.", "Der Akku ist bei {0}.", "La batterie est à {0}."),
             ],
@@ -920,12 +1202,32 @@ NUMBERS: dict[str, list[Maker]] = {
     "number": [
         filled(
             [
-                ("The village has {0} inhabitants.", "Das Dorf hat {0} Einwohner.", "Le village compte {0} habitants."),
-                ("About {0} people came.", "Etwa {0} Menschen kamen.", "Environ {0} personnes sont venues."),
-                ("More than {0} visitors saw the exhibition.", "Mehr als {0} Besucher sahen die Ausstellung.", "Plus de {0} visiteurs ont vu l'exposition."),
+                (
+                    "The village has {0} inhabitants.",
+                    "Das Dorf hat {0} Einwohner.",
+                    "Le village compte {0} habitants.",
+                ),
+                (
+                    "About {0} people came.",
+                    "Etwa {0} Menschen kamen.",
+                    "Environ {0} personnes sont venues.",
+                ),
+                (
+                    "More than {0} visitors saw the exhibition.",
+                    "Mehr als {0} Besucher sahen die Ausstellung.",
+                    "Plus de {0} visiteurs ont vu l'exposition.",
+                ),
                 ("The book has {0} pages.", "Das Buch hat {0} Seiten.", "Le livre a {0} pages."),
-                ("They planted {0} trees.", "Sie haben {0} Bäume gepflanzt.", "Ils ont planté {0} arbres."),
-                ("The stadium holds {0} spectators.", "Das Stadion fasst {0} Zuschauer.", "Le stade peut accueillir {0} spectateurs."),
+                (
+                    "They planted {0} trees.",
+                    "Sie haben {0} Bäume gepflanzt.",
+                    "Ils ont planté {0} arbres.",
+                ),
+                (
+                    "The stadium holds {0} spectators.",
+                    "Das Stadion fasst {0} Zuschauer.",
+                    "Le stade peut accueillir {0} spectateurs.",
+                ),
             ],
             count,
         ),
@@ -937,33 +1239,58 @@ NUMBERS: dict[str, list[Maker]] = {
                 ("I saw {0} {1}.", "Ich habe {0} {1} gesehen.", "J'ai vu {0} {1}."),
                 ("She drew {0} {1}.", "Sie zeichnete {0} {1}.", "Elle a dessiné {0} {1}."),
             ],
-            lambda dice: spoken(dice) if dice.random() < 0.7 else (lambda n: (str(n), str(n), str(n)))(dice.randint(2, 99)),
+            lambda dice: (
+                spoken(dice)
+                if dice.random() < 0.7
+                else (lambda n: (str(n), str(n), str(n)))(dice.randint(2, 99))
+            ),
             several,
         ),
         filled(
             [
-                ("The city has {0} inhabitants.", "Die Stadt hat {0} Einwohner.", "La ville compte {0} d'habitants."),
-                ("The plan affects {0} people.", "Der Plan betrifft {0} Menschen.", "Le projet concerne {0} de personnes."),
+                (
+                    "The city has {0} inhabitants.",
+                    "Die Stadt hat {0} Einwohner.",
+                    "La ville compte {0} d'habitants.",
+                ),
+                (
+                    "The plan affects {0} people.",
+                    "Der Plan betrifft {0} Menschen.",
+                    "Le projet concerne {0} de personnes.",
+                ),
             ],
             large,
         ),
         filled(
             [
-                ("I am in {0} grade.", "", ""),
-            ][:0]
-            or [
                 ("He lives on the {0} floor.", "Er wohnt im {0} Stock.", "Il habite au {0} étage."),
-                ("She finished in {0} place.", "Sie belegte den {0} Platz.", "Elle a terminé à la {0} place."),
-                ("It is his {0} birthday.", "Es ist sein {0} Geburtstag.", "C'est son {0} anniversaire."),
+                (
+                    "She finished in {0} place.",
+                    "Sie belegte den {0} Platz.",
+                    "Elle a terminé à la {0} place.",
+                ),
+                (
+                    "It is his {0} birthday.",
+                    "Es ist sein {0} Geburtstag.",
+                    "C'est son {0} anniversaire.",
+                ),
                 ("This is the {0} time.", "Das ist das {0} Mal.", "C'est la {0} fois."),
             ],
             ordinal,
         ),
         filled(
             [
-                ("My phone number is {0}.", "Meine Telefonnummer ist {0}.", "Mon numéro de téléphone est le {0}."),
+                (
+                    "My phone number is {0}.",
+                    "Meine Telefonnummer ist {0}.",
+                    "Mon numéro de téléphone est le {0}.",
+                ),
                 ("Please call {0}.", "Bitte rufen Sie {0} an.", "Veuillez appeler le {0}."),
-                ("You can reach us at {0}.", "Sie erreichen uns unter {0}.", "Vous pouvez nous joindre au {0}."),
+                (
+                    "You can reach us at {0}.",
+                    "Sie erreichen uns unter {0}.",
+                    "Vous pouvez nous joindre au {0}.",
+                ),
             ],
             telephone,
         ),
@@ -972,15 +1299,27 @@ NUMBERS: dict[str, list[Maker]] = {
                 ("The code is {0}.", "Der Code lautet {0}.", "Le code est {0}."),
                 ("Flight {0} is delayed.", "Flug {0} hat Verspätung.", "Le vol {0} est retardé."),
                 ("My seat is {0}.", "Mein Platz ist {0}.", "Ma place est la {0}."),
-                ("Your order number is {0}.", "Ihre Bestellnummer ist {0}.", "Votre numéro de commande est {0}."),
+                (
+                    "Your order number is {0}.",
+                    "Ihre Bestellnummer ist {0}.",
+                    "Votre numéro de commande est {0}.",
+                ),
             ],
             code,
         ),
         filled(
             [
                 ("They won {0}.", "Sie gewannen {0}.", "Ils ont gagné {0}."),
-                ("Our team lost {0}.", "Unsere Mannschaft verlor {0}.", "Notre équipe a perdu {0}."),
-                ("The final score was {0}.", "Das Endergebnis war {0}.", "Le score final était de {0}."),
+                (
+                    "Our team lost {0}.",
+                    "Unsere Mannschaft verlor {0}.",
+                    "Notre équipe a perdu {0}.",
+                ),
+                (
+                    "The final score was {0}.",
+                    "Das Endergebnis war {0}.",
+                    "Le score final était de {0}.",
+                ),
             ],
             score,
         ),
@@ -988,8 +1327,16 @@ NUMBERS: dict[str, list[Maker]] = {
             [
                 ("She is {0} years old.", "Sie ist {0} Jahre alt.", "Elle a {0} ans."),
                 ("It took {0} minutes.", "Es dauerte {0} Minuten.", "Cela a pris {0} minutes."),
-                ("I waited for {0} days.", "Ich habe {0} Tage gewartet.", "J'ai attendu {0} jours."),
-                ("They stayed for {0} weeks.", "Sie blieben {0} Wochen.", "Ils sont restés {0} semaines."),
+                (
+                    "I waited for {0} days.",
+                    "Ich habe {0} Tage gewartet.",
+                    "J'ai attendu {0} jours.",
+                ),
+                (
+                    "They stayed for {0} weeks.",
+                    "Sie blieben {0} Wochen.",
+                    "Ils sont restés {0} semaines.",
+                ),
                 ("{0} years ago", "vor {0} Jahren", "il y a {0} ans"),
             ],
             spoken,
@@ -1000,16 +1347,28 @@ NUMBERS: dict[str, list[Maker]] = {
             [
                 ("My name is {0}.", "Mein Name ist {0}.", "Je m'appelle {0}."),
                 ("Have you met {0}?", "Kennen Sie {0}?", "Connaissez-vous {0} ?"),
-                ("This is my colleague {0}.", "Das ist mein Kollege {0}.", "Voici mon collègue {0}."),
-                ("{0} called this morning.", "{0} hat heute Morgen angerufen.", "{0} a appelé ce matin."),
-                ("I got a letter from {0}.", "Ich habe einen Brief von {0} bekommen.", "J'ai reçu une lettre de {0}."),
+                ("This is {0} speaking.", "Hier spricht {0}.", "{0} à l'appareil."),
+                (
+                    "{0} called this morning.",
+                    "{0} hat heute Morgen angerufen.",
+                    "{0} a appelé ce matin.",
+                ),
+                (
+                    "I got a letter from {0}.",
+                    "Ich habe einen Brief von {0} bekommen.",
+                    "J'ai reçu une lettre de {0}.",
+                ),
             ],
             lambda dice: person(dice),
         ),
         filled(
             [
                 ("{0} is waiting outside.", "{0} wartet draußen.", "{0} attend dehors."),
-                ("{0} has signed the contract.", "{0} hat den Vertrag unterschrieben.", "{0} a signé le contrat."),
+                (
+                    "{0} has signed the contract.",
+                    "{0} hat den Vertrag unterschrieben.",
+                    "{0} a signé le contrat.",
+                ),
                 ("Where does {0} live?", "Wo wohnt {0}?", "Où habite {0} ?"),
             ],
             title,
@@ -1019,7 +1378,11 @@ NUMBERS: dict[str, list[Maker]] = {
                 ("{1} lives {0}.", "{1} wohnt {0}.", "{1} habite {0}."),
                 ("{1} was born {0}.", "{1} wurde {0} geboren.", "{1} a vu le jour {0}."),
                 ("{1} works {0}.", "{1} arbeitet {0}.", "{1} travaille {0}."),
-                ("{1} spent a week {0}.", "{1} verbrachte eine Woche {0}.", "{1} a passé une semaine {0}."),
+                (
+                    "{1} spent a week {0}.",
+                    "{1} verbrachte eine Woche {0}.",
+                    "{1} a passé une semaine {0}.",
+                ),
             ],
             lambda dice: dice.choice((in_city, in_country))(dice),
             person,
@@ -1027,10 +1390,10 @@ NUMBERS: dict[str, list[Maker]] = {
         filled(
             [
                 ("We are travelling {0}.", "Wir reisen {0}.", "Nous voyageons {0}."),
-                ("I have never been {0}.", "Ich war noch nie {0}.", "Je ne suis jamais allé {0}."),
-                ("The train {0} was late.", "Der Zug {0} hatte Verspätung.", "Le train {0} avait du retard."),
-            ][:1]
-            + [("They moved {0}.", "Sie sind {0} gezogen.", "Ils ont déménagé {0}."), ("How do I get {0}?", "Wie komme ich {0}?", "Comment aller {0} ?"), ("She wants to fly {0}.", "Sie will {0} fliegen.", "Elle veut aller en avion {0}.")],
+                ("They moved {0}.", "Sie sind {0} gezogen.", "Ils ont déménagé {0}."),
+                ("How do I get {0}?", "Wie komme ich {0}?", "Comment aller {0} ?"),
+                ("She wants to fly {0}.", "Sie will {0} fliegen.", "Elle veut aller en avion {0}."),
+            ],
             lambda dice: dice.choice((to_city, to_country))(dice),
         ),
         filled(
@@ -1043,16 +1406,24 @@ NUMBERS: dict[str, list[Maker]] = {
         ),
         filled(
             [
-                ("{0} is a beautiful city.", "{0} ist eine schöne Stadt.", "{0} est une belle ville."),
+                (
+                    "{0} is a beautiful city.",
+                    "{0} ist eine schöne Stadt.",
+                    "{0} est une belle ville.",
+                ),
                 ("I love {0}.", "Ich liebe {0}.", "J'adore {0}."),
                 ("Do you know {0}?", "Kennst du {0}?", "Connais-tu {0} ?"),
-                ("{0} is larger than {1}.", "{0} ist größer als {1}.", "{0} est plus grand que {1}."),
+                (
+                    "{0} is larger than {1}.",
+                    "{0} ist größer als {1}.",
+                    "{0} est plus grand que {1}.",
+                ),
             ],
             city,
             city,
         ),
         filled(
-            [("{0} is a large country.", "{1} ist ein großes Land.", "{2} est un grand pays.")][:0] or [("{0}", "{0}", "{0}")],
+            [("{0}", "{0}", "{0}")],
             lambda dice: (lambda row: (row[0], row[1], row[5]))(dice.choice(COUNTRIES)),
         ),
         people_of,
@@ -1063,13 +1434,16 @@ NUMBERS: dict[str, list[Maker]] = {
 # ---------------------------------------------------------------- nouns, verbs, adjectives
 
 DETS = ("the", "a", "my", "your", "his", "her", "this", "our")
+# `my woman` would be a wife in German and French, `my girl` a daughter.
+OPEN_DETS = ("the", "a", "this")
+RELATED = ("man", "woman", "girl", "boy")
 
 
 def acts(dice: random.Random) -> tuple[str, Triple]:
     """Somebody does something to a thing."""
     verb = dice.choice(VERBS)
     noun = dice.choice(OBJECTS[verb])
-    det = dice.choice(DETS)
+    det = dice.choice(OPEN_DETS if noun.one in RELATED else DETS)
     chosen = [a for a in ADJECTIVES if noun in FITS[a] and a.place != "="]
     adjective = dice.choice(chosen) if chosen and dice.random() < 0.3 else None
     thing = en(noun, det, adjective), de(noun, "acc", det, adjective), fr(noun, det, adjective)
@@ -1082,12 +1456,24 @@ def acts(dice: random.Random) -> tuple[str, Triple]:
         ("Can you {base} {0}?", "Kannst du {0} {inf}?", "Peux-tu {faire} {0} ?"),
         ("I have to {base} {0}.", "Ich muss {0} {inf}.", "Je dois {faire} {0}."),
         ("They are going to {base} {0}.", "Sie werden {0} {inf}.", "Ils vont {faire} {0}."),
-        ("Don't forget to {base} {0}.", "Vergiss nicht, {0} {zu}.", "N'oublie pas {d_}{faire} {0}."),
+        (
+            "Don't forget to {base} {0}.",
+            "Vergiss nicht, {0} {zu}.",
+            "N'oublie pas {d_}{faire} {0}.",
+        ),
         ("He tried to {base} {0}.", "Er hat versucht, {0} {zu}.", "Il a essayé {d_}{faire} {0}."),
         ("I would like to {base} {0}.", "Ich möchte {0} {inf}.", "Je voudrais {faire} {0}."),
-        ("You shouldn't {base} {0}.", "Du solltest {0} nicht {inf}." if det != "a" else "Du solltest nicht {0} {inf}.", "Tu ne devrais pas {faire} {0}."),
+        (
+            "You shouldn't {base} {0}.",
+            "Du solltest {0} nicht {inf}." if det != "a" else "Du solltest nicht {0} {inf}.",
+            "Tu ne devrais pas {faire} {0}.",
+        ),
         ("{P} has {done} {0}.", "{P} hat {0} {getan}.", "{P} a {fait} {0}."),
-        ("It is difficult to {base} {0}.", "Es ist schwierig, {0} {zu}.", "Il est difficile {d_}{faire} {0}."),
+        (
+            "It is difficult to {base} {0}.",
+            "Es ist schwierig, {0} {zu}.",
+            "Il est difficile {d_}{faire} {0}.",
+        ),
     ]
     form = dice.choice(forms)
     words = {
@@ -1111,8 +1497,16 @@ def passive(dice: random.Random) -> tuple[str, Triple]:
     noun = dice.choice(OBJECTS[verb])
     fait = verb.fait + ("e" if noun.genre == "f" else "")
     forms: list[Triple] = [
-        (f"{up(en(noun))} was {verb.done}.", f"{up(de(noun, 'nom'))} wurde {verb.getan}.", f"{up(fr(noun))} a été {fait}."),
-        (f"{up(en(noun))} has to be {verb.done}.", f"{up(de(noun, 'nom'))} muss {verb.getan} werden.", f"{up(fr(noun))} doit être {fait}."),
+        (
+            f"{up(en(noun))} was {verb.done}.",
+            f"{up(de(noun, 'nom'))} wurde {verb.getan}.",
+            f"{up(fr(noun))} a été {fait}.",
+        ),
+        (
+            f"{up(en(noun))} has to be {verb.done}.",
+            f"{up(de(noun, 'nom'))} muss {verb.getan} werden.",
+            f"{up(fr(noun))} doit être {fait}.",
+        ),
     ]
     return f"passive {noun.one}", dice.choice(forms)
 
@@ -1125,13 +1519,35 @@ def described(dice: random.Random) -> tuple[str, Triple]:
     beside = adj.place != "="
     kind = dice.randrange(9)
     if kind < 4 or not beside:
-        det = dice.choice(("the", "my", "this", "our", "her"))
+        det = dice.choice(
+            OPEN_DETS[::2] if noun.one in RELATED else ("the", "my", "this", "our", "her")
+        )
         forms: list[Triple] = [
-            (f"{up(en(noun, det))} is {adj.english}.", f"{up(de(noun, 'nom', det))} ist {adj.german}.", f"{up(fr(noun, det))} est {il}."),
-            (f"{up(en(noun, det))} is very {adj.english}.", f"{up(de(noun, 'nom', det))} ist sehr {adj.german}.", f"{up(fr(noun, det))} est très {il}."),
-            (f"Is {en(noun, det)} really so {adj.english}?", f"Ist {de(noun, 'nom', det)} wirklich so {adj.german}?", f"Est-ce que {fr(noun, det)} est vraiment si {il} ?"),
-            (f"{up(en(noun, det))} was too {adj.english}.", f"{up(de(noun, 'nom', det))} war zu {adj.german}.", f"{up(fr(noun, det))} était trop {il}."),
-            (f"{up(en(noun, det))} isn't {adj.english}.", f"{up(de(noun, 'nom', det))} ist nicht {adj.german}.", f"{up(fr(noun, det))} n'est pas {il}."),
+            (
+                f"{up(en(noun, det))} is {adj.english}.",
+                f"{up(de(noun, 'nom', det))} ist {adj.german}.",
+                f"{up(fr(noun, det))} est {il}.",
+            ),
+            (
+                f"{up(en(noun, det))} is very {adj.english}.",
+                f"{up(de(noun, 'nom', det))} ist sehr {adj.german}.",
+                f"{up(fr(noun, det))} est très {il}.",
+            ),
+            (
+                f"Is {en(noun, det)} really so {adj.english}?",
+                f"Ist {de(noun, 'nom', det)} wirklich so {adj.german}?",
+                f"Est-ce que {fr(noun, det)} est vraiment si {il} ?",
+            ),
+            (
+                f"{up(en(noun, det))} was too {adj.english}.",
+                f"{up(de(noun, 'nom', det))} war zu {adj.german}.",
+                f"{up(fr(noun, det))} était trop {il}.",
+            ),
+            (
+                f"{up(en(noun, det))} isn't {adj.english}.",
+                f"{up(de(noun, 'nom', det))} ist nicht {adj.german}.",
+                f"{up(fr(noun, det))} n'est pas {il}.",
+            ),
         ]
         if not beside or adj.english in ("dead", "huge", "tiny", "delicious", "frozen", "full"):
             forms = [forms[0], forms[4]]
@@ -1140,11 +1556,31 @@ def described(dice: random.Random) -> tuple[str, Triple]:
         forms = [
             (en(noun, "the", adj), de(noun, "nom", "the", adj), fr(noun, "the", adj)),
             (en(noun, "a", adj), de(noun, "nom", "a", adj), fr(noun, "a", adj)),
-            (f"That is {en(noun, 'a', adj)}.", f"Das ist {de(noun, 'nom', 'a', adj)}.", f"C'est {fr(noun, 'a', adj)}."),
-            (f"I saw {en(noun, 'a', adj)}.", f"Ich habe {de(noun, 'acc', 'a', adj)} gesehen.", f"J'ai vu {fr(noun, 'a', adj)}."),
-            (f"Look at {en(noun, 'the', adj)}!", f"Schau dir {de(noun, 'acc', 'the', adj)} an!", f"Regarde {fr(noun, 'the', adj)} !"),
-            (f"There is {en(noun, 'a', adj)} in the garden.", f"Im Garten ist {de(noun, 'nom', 'a', adj)}.", f"Il y a {fr(noun, 'a', adj)} dans le jardin."),
-            (f"Where is {en(noun, 'the', adj)}?", f"Wo ist {de(noun, 'nom', 'the', adj)}?", f"Où est {fr(noun, 'the', adj)} ?"),
+            (
+                f"That is {en(noun, 'a', adj)}.",
+                f"Das ist {de(noun, 'nom', 'a', adj)}.",
+                f"C'est {fr(noun, 'a', adj)}.",
+            ),
+            (
+                f"I saw {en(noun, 'a', adj)}.",
+                f"Ich habe {de(noun, 'acc', 'a', adj)} gesehen.",
+                f"J'ai vu {fr(noun, 'a', adj)}.",
+            ),
+            (
+                f"Look at {en(noun, 'the', adj)}!",
+                f"Schau dir {de(noun, 'acc', 'the', adj)} an!",
+                f"Regarde {fr(noun, 'the', adj)} !",
+            ),
+            (
+                f"There is {en(noun, 'a', adj)} in the garden.",
+                f"Im Garten ist {de(noun, 'nom', 'a', adj)}.",
+                f"Il y a {fr(noun, 'a', adj)} dans le jardin.",
+            ),
+            (
+                f"Where is {en(noun, 'the', adj)}?",
+                f"Wo ist {de(noun, 'nom', 'the', adj)}?",
+                f"Où est {fr(noun, 'the', adj)} ?",
+            ),
         ]
         form = dice.choice(forms)
         if noun.kinds & {"place", "nature", "house", "sky", "plant", "way"} and "garden" in form[0]:
@@ -1155,6 +1591,12 @@ def described(dice: random.Random) -> tuple[str, Triple]:
 GOING = rows("going.txt")
 
 
+def asked(verb: str, subject: str) -> str:
+    """`versteckt sich` before its subject, `kommt an` around it."""
+    first, _, rest = verb.partition(" ")
+    return f"{verb} {subject}" if rest in ("", "sich") else f"{first} {subject} {rest}"
+
+
 def goes(dice: random.Random) -> tuple[str, Triple]:
     """An animal, person or thing does something."""
     english, german, french, kinds = dice.choice(GOING)
@@ -1163,14 +1605,32 @@ def goes(dice: random.Random) -> tuple[str, Triple]:
     tut, tun, getan, hat = german.split("/")
     fait3, faire, fait, a = french.split("/")
     plus = "e" if noun.genre == "f" and a != "a" else ""
-    det = dice.choice(("the", "my", "the", "our"))
+    det = "the" if noun.one in RELATED else dice.choice(("the", "my", "the", "our"))
     subject = up(en(noun, det)), up(de(noun, "nom", det)), up(fr(noun, det))
     forms = [
         (f"{subject[0]} is {ing}.", f"{subject[1]} {tut}.", f"{subject[2]} {fait3}."),
-        (f"{subject[0]} {past}.", f"{subject[1]} {hat} {getan}.", f"{subject[2]} {a} {fait}{plus}." if a != "s'est" else f"{subject[2]} s'est {fait}{plus}."),
-        (f"{subject[0]} can't {base}.", f"{subject[1]} kann nicht {tun}.", f"{subject[2]} ne peut pas {faire}."),
-        (f"Why is {en(noun, det)} {ing}?", f"Warum {tut.split()[0]} {de(noun, 'nom', det)}{''.join(' ' + w for w in tut.split()[1:])}?", f"Pourquoi est-ce que {fr(noun, det)} {fait3} ?"),
-        (f"{subject[0]} has to {base}.", f"{subject[1]} muss {tun}.", f"{subject[2]} doit {faire}."),
+        (
+            f"{subject[0]} {past}.",
+            f"{subject[1]} {hat} {getan}.",
+            f"{subject[2]} {a} {fait}{plus}."
+            if a != "s'est"
+            else f"{subject[2]} s'est {fait}{plus}.",
+        ),
+        (
+            f"{subject[0]} can't {base}.",
+            f"{subject[1]} kann nicht {tun}.",
+            f"{subject[2]} ne peut pas {faire}.",
+        ),
+        (
+            f"Why is {en(noun, det)} {ing}?",
+            f"Warum {asked(tut, de(noun, 'nom', det))}?",
+            f"Pourquoi est-ce que {fr(noun, det)} {fait3} ?",
+        ),
+        (
+            f"{subject[0]} has to {base}.",
+            f"{subject[1]} muss {tun}.",
+            f"{subject[2]} doit {faire}.",
+        ),
     ]
     form = dice.choice(forms)
     if "can't" in form[0] and "sich" in tun:
@@ -1178,36 +1638,107 @@ def goes(dice: random.Random) -> tuple[str, Triple]:
     return f"going {noun.one}", form
 
 
-ROOMS = [n for n in fitting("room building") if n.one not in ("bridge", "station", "airport", "farm", "windmill", "tower", "lighthouse", "factory")] + [BY_NAME["garden"]]
+ROOMS = [
+    n
+    for n in fitting("room building")
+    if n.one
+    not in ("bridge", "station", "airport", "farm", "windmill", "tower", "lighthouse", "factory")
+] + [BY_NAME["garden"]]
 
 
 def where(dice: random.Random) -> tuple[str, Triple]:
     """Things and where they are."""
     noun = dice.choice(fitting("thing animal furniture"))
     room = dice.choice([r for r in ROOMS if r.one not in ("farm",)])
-    place = dice.choice([BY_NAME[n] for n in "table chair sofa bed shelf desk armchair carpet bench".split()])
+    place = dice.choice(
+        [BY_NAME[n] for n in "table chair sofa bed shelf desk armchair carpet bench".split()]
+    )
     person_ = dice.choice(PEOPLE)
     thing = noun.kinds & {"thing"}
     forms: list[Triple] = [
-        (f"{up(en(noun))} is in the {room.one}.", f"{up(de(noun, 'nom'))} ist {im(room)}.", f"{up(fr(noun))} est dans {fr(room)}."),
-        (f"There is {en(noun, 'a')} in the {room.one}.", f"{up(im(room))} ist {de(noun, 'nom', 'a')}.", f"Il y a {fr(noun, 'a')} dans {fr(room)}."),
-        (f"Is there {en(noun, 'a')} in the {room.one}?", f"Gibt es {im(room)} {de(noun, 'acc', 'a')}?", f"Y a-t-il {fr(noun, 'a')} dans {fr(room)} ?"),
-        (f"{person_} went into the {room.one}.", f"{person_} ging {ins(room)}.", f"{person_} est {'entrée' if person_ in SHE else 'entré'} dans {fr(room)}."),
-        (f"There is no {noun.one} in the {room.one}.", f"{up(im(room))} gibt es {de(noun, 'acc', 'no')}.", f"Il n'y a pas {fr(noun, 'no')} dans {fr(room)}."),
-        (f"I need {en(noun, 'a')}.", f"Ich brauche {de(noun, 'acc', 'a')}.", f"J'ai besoin {'d' + chr(39) if noun.genre == 'm' else 'd' + chr(39)}{fr(noun, 'a')}."),
-        (f"Do you have {en(noun, 'a')}?", f"Hast du {de(noun, 'acc', 'a')}?", f"As-tu {fr(noun, 'a')} ?"),
-        (f"She doesn't have {en(noun, 'a')}.", f"Sie hat {de(noun, 'acc', 'no')}.", f"Elle n'a pas {fr(noun, 'no')}."),
-        (f"What is {en(noun, 'a')}?", f"Was ist {de(noun, 'nom', 'a')}?", f"Qu'est-ce qu'{fr(noun, 'a')} ?"),
+        (
+            f"{up(en(noun))} is in the {room.one}.",
+            f"{up(de(noun, 'nom'))} ist {im(room)}.",
+            f"{up(fr(noun))} est dans {fr(room)}.",
+        ),
+        (
+            f"There is {en(noun, 'a')} in the {room.one}.",
+            f"{up(im(room))} ist {de(noun, 'nom', 'a')}.",
+            f"Il y a {fr(noun, 'a')} dans {fr(room)}.",
+        ),
+        (
+            f"Is there {en(noun, 'a')} in the {room.one}?",
+            f"Gibt es {im(room)} {de(noun, 'acc', 'a')}?",
+            f"Y a-t-il {fr(noun, 'a')} dans {fr(room)} ?",
+        ),
+        (
+            f"{person_} went into the {room.one}.",
+            f"{person_} ging {ins(room)}.",
+            f"{person_} est {'entrée' if person_ in SHE else 'entré'} dans {fr(room)}.",
+        ),
+        (
+            f"There is no {noun.one} in the {room.one}.",
+            f"{up(im(room))} gibt es {de(noun, 'acc', 'no')}.",
+            f"Il n'y a pas {fr(noun, 'no')} dans {fr(room)}.",
+        ),
+        (
+            f"I need {en(noun, 'a')}.",
+            f"Ich brauche {de(noun, 'acc', 'a')}.",
+            f"J'ai besoin d'{fr(noun, 'a')}.",
+        ),
+        (
+            f"Do you have {en(noun, 'a')}?",
+            f"Hast du {de(noun, 'acc', 'a')}?",
+            f"As-tu {fr(noun, 'a')} ?",
+        ),
+        (
+            f"She doesn't have {en(noun, 'a')}.",
+            f"Sie hat {de(noun, 'acc', 'no')}.",
+            f"Elle n'a pas {fr(noun, 'no')}.",
+        ),
+        (
+            f"What is {en(noun, 'a')}?",
+            f"Was ist {de(noun, 'nom', 'a')}?",
+            f"Qu'est-ce qu'{fr(noun, 'a')} ?",
+        ),
     ]
     if thing:
         forms += [
-            (f"{up(en(noun))} is on the {place.one}.", f"{up(de(noun, 'nom'))} liegt auf {de(place, 'dat')}.", f"{up(fr(noun))} est sur {fr(place)}."),
-            (f"{up(en(noun))} is under the {place.one}.", f"{up(de(noun, 'nom'))} liegt unter {de(place, 'dat')}.", f"{up(fr(noun))} est sous {fr(place)}."),
-            (f"Put {en(noun)} on the {place.one}.", f"Leg {de(noun, 'acc')} auf {de(place, 'acc')}.", f"Pose {fr(noun)} sur {fr(place)}."),
-            (f"Whose {noun.one} is this?", f"Wem gehört {de(noun, 'nom', 'this')}?", f"À qui est {fr(noun, 'this')} ?"),
-            (f"{person_} has lost {en(noun, 'her' if person_ in SHE else 'his')}.", f"{person_} hat {de(noun, 'acc', 'her' if person_ in SHE else 'his')} verloren.", f"{person_} a perdu {fr(noun, 'his')}."),
-            (f"How much does {en(noun, 'this')} cost?", f"Wie viel kostet {de(noun, 'nom', 'this')}?", f"Combien coûte {fr(noun, 'this')} ?"),
-            (f"{up(en(noun, 'this'))} belongs to {person_}.", f"{up(de(noun, 'nom', 'this'))} gehört {person_}.", f"{up(fr(noun, 'this'))} appartient à {person_}."),
+            (
+                f"{up(en(noun))} is on the {place.one}.",
+                f"{up(de(noun, 'nom'))} liegt auf {de(place, 'dat')}.",
+                f"{up(fr(noun))} est sur {fr(place)}.",
+            ),
+            (
+                f"{up(en(noun))} is under the {place.one}.",
+                f"{up(de(noun, 'nom'))} liegt unter {de(place, 'dat')}.",
+                f"{up(fr(noun))} est sous {fr(place)}.",
+            ),
+            (
+                f"Put {en(noun)} on the {place.one}.",
+                f"Leg {de(noun, 'acc')} auf {de(place, 'acc')}.",
+                f"Pose {fr(noun)} sur {fr(place)}.",
+            ),
+            (
+                f"Whose {noun.one} is this?",
+                f"Wem gehört {de(noun, 'nom', 'this')}?",
+                f"À qui est {fr(noun, 'this')} ?",
+            ),
+            (
+                f"{person_} has lost {en(noun, 'her' if person_ in SHE else 'his')}.",
+                f"{person_} hat {de(noun, 'acc', 'her' if person_ in SHE else 'his')} verloren.",
+                f"{person_} a perdu {fr(noun, 'his')}.",
+            ),
+            (
+                f"How much does {en(noun, 'this')} cost?",
+                f"Wie viel kostet {de(noun, 'nom', 'this')}?",
+                f"Combien coûte {fr(noun, 'this')} ?",
+            ),
+            (
+                f"{up(en(noun, 'this'))} belongs to {person_}.",
+                f"{up(de(noun, 'nom', 'this'))} gehört {person_}.",
+                f"{up(fr(noun, 'this'))} appartient à {person_}.",
+            ),
         ]
     return f"where {noun.one}", dice.choice(forms)
 
@@ -1221,8 +1752,7 @@ def word(dice: random.Random) -> tuple[str, Triple]:
         (en(noun, "a"), de(noun, "nom", "a"), fr(noun, "a")),
         (f"the {noun.many}", f"die {noun.dinge}", f"les {noun.choses}"),
         (f"two {noun.many}", f"zwei {noun.dinge}", f"deux {noun.choses}"),
-        (f"{up(noun.many)} and {dice.choice(NOUNS).many}", "", ""),
-    ][:5]
+    ]
     return f"word {noun.one}", dice.choice(forms)
 
 
@@ -1236,62 +1766,182 @@ def plurals(dice: random.Random) -> tuple[str, Triple]:
         many = il if il.endswith(("s", "x")) else il + ("x" if il.endswith("eau") else "s")
     e, d, f = noun.many, noun.dinge, noun.choses
     forms: list[Triple] = [
-        (f"The {e} are {adjective.english}.", f"Die {d} sind {adjective.german}.", f"Les {f} sont {many}."),
+        (
+            f"The {e} are {adjective.english}.",
+            f"Die {d} sind {adjective.german}.",
+            f"Les {f} sont {many}.",
+        ),
         (f"Where are the {e}?", f"Wo sind die {d}?", f"Où sont les {f} ?"),
         (f"I like {e}.", f"Ich mag {d}.", f"J'aime les {f}."),
-        (f"We have no {e}.", f"Wir haben keine {d}.", f"Nous n'avons pas {'d' + chr(39) if noun.vowel else 'de '}{f}."),
-        (f"How many {e} do you need?", f"Wie viele {d} brauchst du?", f"De combien {'d' + chr(39) if noun.vowel else 'de '}{f} as-tu besoin ?"),
-        (f"These {e} are very {adjective.english}.", f"Diese {d} sind sehr {adjective.german}.", f"Ces {f} sont très {many}."),
+        (
+            f"We have no {e}.",
+            f"Wir haben keine {d}.",
+            f"Nous n'avons pas {'d' + chr(39) if noun.vowel else 'de '}{f}.",
+        ),
+        (
+            f"How many {e} do you need?",
+            f"Wie viele {d} brauchst du?",
+            f"De combien {'d' + chr(39) if noun.vowel else 'de '}{f} as-tu besoin ?",
+        ),
+        (
+            f"These {e} are very {adjective.english}.",
+            f"Diese {d} sind sehr {adjective.german}.",
+            f"Ces {f} sont très {many}.",
+        ),
         (f"He sells {e}.", f"Er verkauft {d}.", f"Il vend des {f}."),
-        (f"She is afraid of {e}.", "", ""),
-    ][:7]
+    ]
     return f"plural {noun.one}", dice.choice(forms)
 
 
 _MORE = {
-    "big": "größer", "small": "kleiner", "old": "älter", "heavy": "schwerer", "expensive": "teurer", "long": "länger",
-    "young": "jünger", "fast": "schneller", "slow": "langsamer", "beautiful": "schöner", "dangerous": "gefährlicher",
-    "strong": "stärker", "clever": "klüger", "brave": "mutiger", "curious": "neugieriger", "modern": "moderner",
-    "useful": "nützlicher", "high": "höher", "deep": "tiefer", "wide": "breiter", "narrow": "schmaler",
+    "big": "größer",
+    "small": "kleiner",
+    "old": "älter",
+    "heavy": "schwerer",
+    "expensive": "teurer",
+    "long": "länger",
+    "young": "jünger",
+    "fast": "schneller",
+    "slow": "langsamer",
+    "beautiful": "schöner",
+    "dangerous": "gefährlicher",
+    "strong": "stärker",
+    "clever": "klüger",
+    "brave": "mutiger",
+    "curious": "neugieriger",
+    "modern": "moderner",
+    "useful": "nützlicher",
+    "high": "höher",
+    "deep": "tiefer",
+    "wide": "breiter",
+    "narrow": "schmaler",
 }
-_ER = {"big": "bigger", "small": "smaller", "old": "older", "heavy": "heavier", "long": "longer", "young": "younger", "fast": "faster", "slow": "slower", "strong": "stronger", "clever": "cleverer", "brave": "braver", "high": "higher", "deep": "deeper", "wide": "wider", "narrow": "narrower"}
+_ER = {
+    "big": "bigger",
+    "small": "smaller",
+    "old": "older",
+    "heavy": "heavier",
+    "long": "longer",
+    "young": "younger",
+    "fast": "faster",
+    "slow": "slower",
+    "strong": "stronger",
+    "clever": "cleverer",
+    "brave": "braver",
+    "high": "higher",
+    "deep": "deeper",
+    "wide": "wider",
+    "narrow": "narrower",
+}
 
 
 def compared(dice: random.Random) -> tuple[str, Triple]:
     adjective = dice.choice([a for a in ADJECTIVES if a.english in _MORE])
-    one, other = dice.sample(FITS[adjective], 2)
+    one = dice.choice(FITS[adjective])
+    like = [
+        n
+        for n in FITS[adjective]
+        if n is not one and (n.kinds - {n.one}) & one.kinds & adjective.kinds
+    ]
+    other = dice.choice(like or [n for n in FITS[adjective] if n is not one])
     il = adjective.fr(one)
     more = _ER.get(adjective.english, f"more {adjective.english}")
     forms: list[Triple] = [
-        (f"{up(en(one))} is {more} than {en(other)}.", f"{up(de(one, 'nom'))} ist {_MORE[adjective.english]} als {de(other, 'nom')}.", f"{up(fr(one))} est plus {il} que {fr(other)}."),
-        (f"{up(en(one))} is as {adjective.english} as {en(other)}.", f"{up(de(one, 'nom'))} ist so {adjective.german} wie {de(other, 'nom')}.", f"{up(fr(one))} est aussi {il} que {fr(other)}."),
+        (
+            f"{up(en(one))} is {more} than {en(other)}.",
+            f"{up(de(one, 'nom'))} ist {_MORE[adjective.english]} als {de(other, 'nom')}.",
+            f"{up(fr(one))} est plus {il} que {fr(other)}.",
+        ),
+        (
+            f"{up(en(one))} is as {adjective.english} as {en(other)}.",
+            f"{up(de(one, 'nom'))} ist so {adjective.german} wie {de(other, 'nom')}.",
+            f"{up(fr(one))} est aussi {il} que {fr(other)}.",
+        ),
     ]
     return f"compared {one.one}", dice.choice(forms)
 
 
-EVERYDAY: list[Maker] = [acts, acts, acts, acts, passive, described, described, described, goes, goes, where, where, word, plurals, compared]
+EVERYDAY: list[Maker] = [
+    acts,
+    acts,
+    acts,
+    acts,
+    passive,
+    described,
+    described,
+    described,
+    goes,
+    goes,
+    where,
+    where,
+    word,
+    plurals,
+    compared,
+]
 
 # ---------------------------------------------------------------- what `it` stands for
 
 ANIMAL = Noun.read("animal", "n Tier/Tiere", "m animal/animaux", "animal")
 # Not asked about in training, so that the tests can ask: horse, dog, cow; and bridge, river, road.
-WALKERS = [n for n in fitting("animal") if not n.kinds & {"small", "bird", "horse", "dog", "cow", "whale", "shark", "dolphin", "lobster", "crab", "seal", "snake", "snail"}] + [ANIMAL]
-OBSTACLES = [BY_NAME[n] for n in "street path stream field meadow desert tunnel pond hedge fence hill valley lake glacier".split()]
+WALKERS = [
+    n
+    for n in fitting("animal")
+    if not n.kinds
+    & {
+        "small",
+        "bird",
+        "horse",
+        "dog",
+        "cow",
+        "whale",
+        "shark",
+        "dolphin",
+        "lobster",
+        "crab",
+        "seal",
+        "snake",
+        "snail",
+    }
+] + [ANIMAL]
+OBSTACLES = [
+    BY_NAME[n]
+    for n in "street path stream field meadow desert pond hill valley lake glacier".split()
+]
 OF_WALKERS = (
-    ("tired", "müde", "fatigué", "fatiguée"), ("old", "alt", "vieux", "vieille"), ("weak", "schwach", "faible", "faible"),
-    ("small", "klein", "petit", "petite"), ("sick", "krank", "malade", "malade"), ("hungry", "hungrig", "affamé", "affamée"),
-    ("slow", "langsam", "lent", "lente"), ("young", "jung", "jeune", "jeune"), ("nervous", "nervös", "nerveux", "nerveuse"),
-    ("fat", "dick", "gros", "grosse"), ("lazy", "faul", "paresseux", "paresseuse"), ("frightened", "verängstigt", "effrayé", "effrayée"),
+    ("tired", "müde", "fatigué", "fatiguée"),
+    ("old", "alt", "vieux", "vieille"),
+    ("weak", "schwach", "faible", "faible"),
+    ("small", "klein", "petit", "petite"),
+    ("sick", "krank", "malade", "malade"),
+    ("hungry", "hungrig", "affamé", "affamée"),
+    ("slow", "langsam", "lent", "lente"),
+    ("young", "jung", "jeune", "jeune"),
+    ("nervous", "nervös", "nerveux", "nerveuse"),
+    ("fat", "dick", "gros", "grosse"),
+    ("lazy", "faul", "paresseux", "paresseuse"),
+    ("frightened", "verängstigt", "effrayé", "effrayée"),
 )
 OF_OBSTACLES = (
-    ("wide", "breit", "large", "large"), ("dangerous", "gefährlich", "dangereux", "dangereuse"), ("long", "lang", "long", "longue"),
-    ("noisy", "laut", "bruyant", "bruyante"), ("muddy", "schlammig", "boueux", "boueuse"), ("wet", "nass", "mouillé", "mouillée"),
-    ("dark", "dunkel", "sombre", "sombre"), ("cold", "kalt", "froid", "froide"), ("steep", "steil", "raide", "raide"),
+    ("wide", "breit", "large", "large"),
+    ("dangerous", "gefährlich", "dangereux", "dangereuse"),
+    ("long", "lang", "long", "longue"),
+    ("noisy", "laut", "bruyant", "bruyante"),
+    ("muddy", "schlammig", "boueux", "boueuse"),
+    ("wet", "nass", "mouillé", "mouillée"),
+    ("dark", "dunkel", "sombre", "sombre"),
+    ("cold", "kalt", "froid", "froide"),
+    ("steep", "steil", "raide", "raide"),
 )
 SUITS = {
-    "wide": "street path stream field desert meadow valley lake hedge glacier", "dangerous": "street path stream desert lake glacier tunnel",
-    "long": "street path tunnel hedge fence", "noisy": "street", "muddy": "path field meadow pond", "wet": "street path field meadow",
-    "dark": "tunnel street path valley", "cold": "stream pond lake glacier", "steep": "hill path street",
+    "wide": "street path stream field desert meadow valley lake glacier",
+    "dangerous": "street path stream desert lake glacier",
+    "long": "street path",
+    "noisy": "street",
+    "muddy": "path field meadow pond",
+    "wet": "street path field meadow",
+    "dark": "street path valley",
+    "cold": "stream pond lake glacier",
+    "steep": "hill path street",
 }
 CROSS = (
     ("didn't cross", "überquerte {0} nicht", "n'a pas traversé"),
@@ -1325,6 +1975,104 @@ def reasons(dice: random.Random) -> tuple[str, Triple]:
     return f"reason {walker.one} {of_walker}", (english, german, french)
 
 
+BARRIERS = [BY_NAME[n] for n in "fence hedge wall gate stream bush".split()]
+DARK = [BY_NAME[n] for n in "tunnel cave cellar barn stable attic garage forest".split()]
+
+
+def barred(dice: random.Random) -> tuple[str, Triple]:
+    """Over a fence, into a cave, or not hungry."""
+    walker, of_walker, kind = dice.choice(WALKERS), dice.random() < 0.5, dice.randrange(3)
+    nom, il = up(de(walker, "nom")), up(fr(walker))
+    if kind == 0:
+        thing = dice.choice(BARRIERS)
+        word_ = (
+            dice.choice(OF_WALKERS)
+            if of_walker
+            else ("wide", "breit", "large", "large")
+            if thing.one == "stream"
+            else ("high", "hoch", "haut", "haute")
+        )
+        it = walker if of_walker else thing
+        triple = (
+            f"{up(en(walker))} couldn't jump over {en(thing)} because it was too {word_[0]}.",
+            f"{nom} konnte nicht über {de(thing, 'acc')} springen, weil {ER[it.gender]} zu {word_[1]} war.",
+            f"{il} n'a pas pu sauter par-dessus {fr(thing)} parce qu'{IL[it.genre]} était trop {word_[3] if it.genre == 'f' else word_[2]}.",
+        )
+    elif kind == 1:
+        thing = dice.choice(DARK)
+        word_ = (
+            dice.choice(OF_WALKERS[-4:-3] + OF_WALKERS[-1:] + OF_WALKERS[1:4])
+            if of_walker
+            else dice.choice(
+                (
+                    ("dark", "dunkel", "sombre", "sombre"),
+                    ("narrow", "eng", "étroit", "étroite"),
+                    ("cold", "kalt", "froid", "froide"),
+                    ("dangerous", "gefährlich", "dangereux", "dangereuse"),
+                )
+            )
+        )
+        it = walker if of_walker else thing
+        triple = (
+            f"{up(en(walker))} didn't go into {en(thing)} because it was too {word_[0]}.",
+            f"{nom} ging nicht {ins(thing)}, weil {ER[it.gender]} zu {word_[1]} war.",
+            f"{il} n'est pas {'entrée' if walker.genre == 'f' else 'entré'} dans {fr(thing)} parce qu'{IL[it.genre]} était trop {word_[3] if it.genre == 'f' else word_[2]}.",
+        )
+    else:
+        thing = dice.choice(fitting("fruit"))
+        if of_walker:
+            because = (
+                "it was not hungry",
+                f"{ER[walker.gender]} nicht hungrig war",
+                f"qu'{IL[walker.genre]} n'avait pas faim",
+            )
+        else:
+            ripe = "mûre" if thing.genre == "f" else "mûr"
+            because = (
+                "it was not ripe",
+                f"{ER[thing.gender]} nicht reif war",
+                f"qu'{IL[thing.genre]} n'était pas {ripe}",
+            )
+        triple = (
+            f"{up(en(walker))} didn't eat {en(thing)} because {because[0]}.",
+            f"{nom} fraß {de(thing, 'acc')} nicht, weil {because[1]}.",
+            f"{il} n'a pas mangé {fr(thing)} parce {because[2]}.",
+        )
+    return f"barred {walker.one} {kind}", triple
+
+
+EATS = (
+    ("ate", "fraß", "gefressen", "mangé", "food"),
+    ("stole", "stahl", "gestohlen", "volé", "food thing"),
+    ("caught", "fing", "gefangen", "attrapé", "small bird mouse rat frog"),
+    ("chased", "jagte", "gejagt", "chassé", "animal"),
+    ("saw", "sah", "gesehen", "vu", "animal person"),
+    ("bit", "biss", "gebissen", "mordu", "person animal"),
+    ("followed", "verfolgte", "verfolgt", "suivi", "person animal vehicle"),
+)
+
+
+def ate(dice: random.Random) -> tuple[str, Triple]:
+    """An animal of a colour or temper, and what it did."""
+    walker = dice.choice(fitting("animal"))
+    adjective = dice.choice([a for a in ADJECTIVES if walker in FITS[a] and a.place != "="])
+    past, tat, getan, fait, kinds = dice.choice(EATS)
+    thing = dice.choice([n for n in fitting(kinds) if n is not walker])
+    det = dice.choice(("the", "a", "the"))
+    if (walker.one, thing.one) == ("cat", "mouse"):
+        thing = BY_NAME["sausage"]
+    german = (
+        f"{tat} {de(thing, 'acc', det)}"
+        if dice.random() < 0.5
+        else f"hat {de(thing, 'acc', det)} {getan}"
+    )
+    return f"ate {walker.one}", (
+        f"{up(en(walker, 'the', adjective))} {past} {en(thing, det)}.",
+        f"{up(de(walker, 'nom', 'the', adjective))} {german}.",
+        f"{up(fr(walker, 'the', adjective))} a {fait} {fr(thing, det)}.",
+    )
+
+
 CONTAINERS = [n for n in fitting("container") if n.one not in ("vase",)]
 
 
@@ -1334,7 +2082,19 @@ def fits_in(dice: random.Random) -> tuple[str, Triple]:
     while thing is box:
         thing = dice.choice(fitting("thing clothes"))
     of_thing = dice.random() < 0.5
-    word_ = dice.choice((("big", "groß", "grand", "grande"), ("long", "lang", "long", "longue"), ("large", "groß", "grand", "grande")) if of_thing else (("small", "klein", "petit", "petite"), ("full", "voll", "plein", "pleine"), ("narrow", "eng", "étroit", "étroite")))
+    word_ = dice.choice(
+        (
+            ("big", "groß", "grand", "grande"),
+            ("long", "lang", "long", "longue"),
+            ("large", "groß", "grand", "grande"),
+        )
+        if of_thing
+        else (
+            ("small", "klein", "petit", "petite"),
+            ("full", "voll", "plein", "pleine"),
+            ("narrow", "eng", "étroit", "étroite"),
+        )
+    )
     it = thing if of_thing else box
     form = word_[3] if it.genre == "f" else word_[2]
     kind = dice.randrange(2)
@@ -1355,7 +2115,9 @@ def fits_in(dice: random.Random) -> tuple[str, Triple]:
 
 def it_is(dice: random.Random) -> tuple[str, Triple]:
     """A thing, and then `it`."""
-    adjective = dice.choice([a for a in ADJECTIVES if FITS[a] and not a.kinds <= {"person", "animal"}])
+    adjective = dice.choice(
+        [a for a in ADJECTIVES if FITS[a] and not a.kinds <= {"person", "animal"}]
+    )
     nouns = [n for n in FITS[adjective] if not n.kinds & {"person"}]
     noun = dice.choice(nouns or FITS[adjective])
     if noun.kinds & {"person"}:
@@ -1363,27 +2125,72 @@ def it_is(dice: random.Random) -> tuple[str, Triple]:
     il, g, d = adjective.fr(noun), noun.genre, noun.gender
     e = "e" if g == "f" else ""
     forms: list[Triple] = [
-        (f"I like {en(noun, 'this')}. It is very {adjective.english}.", f"Mir gefällt {de(noun, 'nom', 'this')}. {up(ER[d])} ist sehr {adjective.german}.", f"J'aime {fr(noun, 'this')}. {up(IL[g])} est très {il}."),
-        (f"He bought {en(noun, 'a')}, but it was too {adjective.english}.", f"Er hat {de(noun, 'acc', 'a')} gekauft, aber {ER[d]} war zu {adjective.german}.", f"Il a acheté {fr(noun, 'a')}, mais {IL[g]} était trop {il}."),
-        (f"Don't touch {en(noun)}! It is {adjective.english}.", f"Fass {de(noun, 'acc')} nicht an! {up(ER[d])} ist {adjective.german}.", f"Ne touche pas {au(noun)} ! {up(IL[g])} est {il}."),
-        (f"Where is {en(noun)}? I can't find it.", f"Wo ist {de(noun, 'nom')}? Ich kann {IHN[d]} nicht finden.", f"Où est {fr(noun)} ? Je ne {LE[g]} trouve pas."),
-        (f"I have {en(noun, 'a')}. Do you want to see it?", f"Ich habe {de(noun, 'acc', 'a')}. Willst du {IHN[d]} sehen?", f"J'ai {fr(noun, 'a')}. Veux-tu {LE[g]} voir ?"),
-        (f"I've sold {en(noun)} because it was {adjective.english}.", f"Ich habe {de(noun, 'acc')} verkauft, weil {ER[d]} {adjective.german} war.", f"J'ai vendu {fr(noun)} parce qu'{IL[g]} était {il}."),
-        (f"This is {en(noun, 'my')}. It is {adjective.english}.", f"Das ist {de(noun, 'nom', 'my')}. {up(ER[d])} ist {adjective.german}.", f"C'est {fr(noun, 'my')}. {up(IL[g])} est {il}."),
-        (f"{up(en(noun))} is gone. Have you seen it?", f"{up(de(noun, 'nom'))} ist weg. Hast du {IHN[d]} gesehen?", f"{up(fr(noun))} a disparu. L'as-tu vu{e} ?"),
-        (f"Is {en(noun)} {adjective.english}? No, it isn't.", f"Ist {de(noun, 'nom')} {adjective.german}? Nein, {ER[d]} ist es nicht.", f"Est-ce que {fr(noun)} est {il} ? Non, {IL[g]} ne l'est pas."),
+        (
+            f"I like {en(noun, 'this')}. It is very {adjective.english}.",
+            f"Mir gefällt {de(noun, 'nom', 'this')}. {up(ER[d])} ist sehr {adjective.german}.",
+            f"J'aime {fr(noun, 'this')}. {up(IL[g])} est très {il}.",
+        ),
+        (
+            f"He bought {en(noun, 'a')}, but it was too {adjective.english}.",
+            f"Er hat {de(noun, 'acc', 'a')} gekauft, aber {ER[d]} war zu {adjective.german}.",
+            f"Il a acheté {fr(noun, 'a')}, mais {IL[g]} était trop {il}.",
+        ),
+        (
+            f"Don't touch {en(noun)}! It is {adjective.english}.",
+            f"Fass {de(noun, 'acc')} nicht an! {up(ER[d])} ist {adjective.german}.",
+            f"Ne touche pas {au(noun)} ! {up(IL[g])} est {il}.",
+        ),
+        (
+            f"Where is {en(noun)}? I can't find it.",
+            f"Wo ist {de(noun, 'nom')}? Ich kann {IHN[d]} nicht finden.",
+            f"Où est {fr(noun)} ? Je ne {LE[g]} trouve pas.",
+        ),
+        (
+            f"I have {en(noun, 'a')}. Do you want to see it?",
+            f"Ich habe {de(noun, 'acc', 'a')}. Willst du {IHN[d]} sehen?",
+            f"J'ai {fr(noun, 'a')}. Veux-tu {LE[g]} voir ?",
+        ),
+        (
+            f"I've sold {en(noun)} because it was {adjective.english}.",
+            f"Ich habe {de(noun, 'acc')} verkauft, weil {ER[d]} {adjective.german} war.",
+            f"J'ai vendu {fr(noun)} parce qu'{IL[g]} était {il}.",
+        ),
+        (
+            f"This is {en(noun, 'my')}. It is {adjective.english}.",
+            f"Das ist {de(noun, 'nom', 'my')}. {up(ER[d])} ist {adjective.german}.",
+            f"C'est {fr(noun, 'my')}. {up(IL[g])} est {il}.",
+        ),
+        (
+            f"{up(en(noun))} is gone. Have you seen it?",
+            f"{up(de(noun, 'nom'))} ist weg. Hast du {IHN[d]} gesehen?",
+            f"{up(fr(noun))} a disparu. L'as-tu vu{e} ?",
+        ),
+        (
+            f"Is {en(noun)} {adjective.english}? No, it isn't.",
+            f"Ist {de(noun, 'nom')} {adjective.german}? Nein, {ER[d]} ist es nicht.",
+            f"Est-ce que {fr(noun)} est {il} ? Non, {IL[g]} ne l'est pas.",
+        ),
     ]
     return f"it {noun.one}", dice.choice(forms)
 
 
-PRONOUNS: list[Maker] = [reasons, reasons, fits_in, it_is, it_is]
+PRONOUNS: list[Maker] = [reasons, reasons, barred, fits_in, it_is, it_is]
+
+EVERYDAY += [ate, ate]
 
 # ---------------------------------------------------------------- words of several senses
 
 WATERS = (
-    ("Seine", "der Seine", "de la Seine"), ("Rhine", "des Rheins", "du Rhin"), ("Thames", "der Themse", "de la Tamise"),
-    ("Elbe", "der Elbe", "de l'Elbe"), ("Loire", "der Loire", "de la Loire"), ("Danube", "der Donau", "du Danube"),
-    ("Nile", "des Nils", "du Nil"), ("canal", "des Kanals", "du canal"), ("stream", "des Baches", "du ruisseau"), ("Moselle", "der Mosel", "de la Moselle"),
+    ("Seine", "der Seine", "de la Seine"),
+    ("Rhine", "des Rheins", "du Rhin"),
+    ("Thames", "der Themse", "de la Tamise"),
+    ("Elbe", "der Elbe", "de l'Elbe"),
+    ("Loire", "der Loire", "de la Loire"),
+    ("Danube", "der Donau", "du Danube"),
+    ("Nile", "des Nils", "du Nil"),
+    ("canal", "des Kanals", "du canal"),
+    ("stream", "des Baches", "du ruisseau"),
+    ("Moselle", "der Mosel", "de la Moselle"),
 )
 
 
@@ -1398,10 +2205,26 @@ def lift(dice: random.Random) -> tuple[str, Triple]:
     g, d = noun.genre, noun.gender
     light = "légère" if g == "f" else "léger"
     forms: list[Triple] = [
-        (f"{up(en(noun))} is very light, you can carry it with one hand.", f"{up(de(noun, 'nom'))} ist sehr leicht, du kannst {IHN[d]} mit einer Hand tragen.", f"{up(fr(noun))} est très {light}, tu peux {LE[g]} porter d'une main."),
-        (f"{up(en(noun))} is light, not heavy.", f"{up(de(noun, 'nom'))} ist leicht, nicht schwer.", f"{up(fr(noun))} est {light}, pas {'lourde' if g == 'f' else 'lourd'}."),
-        (f"I need something lighter than {en(noun, 'this')}.", f"Ich brauche etwas Leichteres als {de(noun, 'acc', 'this')}.", f"Il me faut quelque chose de plus léger que {fr(noun, 'this')}."),
-        (f"a light {noun.one}", f"{de(noun, 'nom', 'a').split()[0]} leicht{_MIXED['nom'][d]} {noun.ding}", f"{fr(noun, 'a')} {light}"),
+        (
+            f"{up(en(noun))} is very light, you can carry it with one hand.",
+            f"{up(de(noun, 'nom'))} ist sehr leicht, du kannst {IHN[d]} mit einer Hand tragen.",
+            f"{up(fr(noun))} est très {light}, tu peux {LE[g]} porter d'une main.",
+        ),
+        (
+            f"{up(en(noun))} is light, not heavy.",
+            f"{up(de(noun, 'nom'))} ist leicht, nicht schwer.",
+            f"{up(fr(noun))} est {light}, pas {'lourde' if g == 'f' else 'lourd'}.",
+        ),
+        (
+            f"I need something lighter than {en(noun, 'this')}.",
+            f"Ich brauche etwas Leichteres als {de(noun, 'acc', 'this')}.",
+            f"Il me faut quelque chose de plus léger que {fr(noun, 'this')}.",
+        ),
+        (
+            f"a light {noun.one}",
+            f"{de(noun, 'nom', 'a').split()[0]} leicht{_MIXED['nom'][d]} {noun.ding}",
+            f"{fr(noun, 'a')} {light}",
+        ),
     ]
     return f"light {noun.one}", dice.choice(forms)
 
@@ -1410,17 +2233,57 @@ def lit(dice: random.Random) -> tuple[str, Triple]:
     """`light` that shines, `match` that burns, `bats` that fly."""
     room = dice.choice(ROOMS)
     forms: list[Triple] = [
-        (f"The light in the {room.one} is on.", f"Das Licht {im(room)} ist an.", f"La lumière est allumée dans {fr(room)}."),
-        (f"Who left the light on in the {room.one}?", f"Wer hat {im(room)} das Licht angelassen?", f"Qui a laissé la lumière allumée dans {fr(room)} ?"),
-        (f"She switched off the light in the {room.one}.", f"Sie schaltete das Licht {im(room)} aus.", f"Elle a éteint la lumière dans {fr(room)}."),
-        (f"There is not enough light in the {room.one}.", f"{up(im(room))} gibt es nicht genug Licht.", f"Il n'y a pas assez de lumière dans {fr(room)}."),
-        (f"He lit a match in the {room.one}.", f"Er zündete {im(room)} ein Streichholz an.", f"Il a allumé une allumette dans {fr(room)}."),
-        (f"There are bats in the {room.one}.", f"{up(im(room))} gibt es Fledermäuse.", f"Il y a des chauves-souris dans {fr(room)}."),
-        (f"A bat flew through the {room.one}.", f"Eine Fledermaus flog durch {de(room, 'acc')}.", f"Une chauve-souris a traversé {fr(room)}."),
-        (f"The bank is next to the {room.one}.", f"Die Bank ist neben {de(room, 'dat')}.", f"La banque est à côté {du(room)}."),
-        (f"Turn right after the {room.one}.", f"Biegen Sie nach {de(room, 'dat')} rechts ab.", f"Tournez à droite après {fr(room)}."),
+        (
+            f"The light in the {room.one} is on.",
+            f"Das Licht {im(room)} ist an.",
+            f"La lumière est allumée dans {fr(room)}.",
+        ),
+        (
+            f"Who left the light on in the {room.one}?",
+            f"Wer hat {im(room)} das Licht angelassen?",
+            f"Qui a laissé la lumière allumée dans {fr(room)} ?",
+        ),
+        (
+            f"She switched off the light in the {room.one}.",
+            f"Sie schaltete das Licht {im(room)} aus.",
+            f"Elle a éteint la lumière dans {fr(room)}.",
+        ),
+        (
+            f"There is not enough light in the {room.one}.",
+            f"{up(im(room))} gibt es nicht genug Licht.",
+            f"Il n'y a pas assez de lumière dans {fr(room)}.",
+        ),
+        (
+            f"He lit a match in the {room.one}.",
+            f"Er zündete {im(room)} ein Streichholz an.",
+            f"Il a allumé une allumette dans {fr(room)}.",
+        ),
+        (
+            f"There are bats in the {room.one}.",
+            f"{up(im(room))} gibt es Fledermäuse.",
+            f"Il y a des chauves-souris dans {fr(room)}.",
+        ),
+        (
+            f"A bat flew through the {room.one}.",
+            f"Eine Fledermaus flog durch {de(room, 'acc')}.",
+            f"Une chauve-souris a traversé {fr(room)}.",
+        ),
+        (
+            f"The bank is next to the {room.one}.",
+            f"Die Bank ist neben {de(room, 'dat')}.",
+            f"La banque est à côté {du(room)}.",
+        ),
+        (
+            f"Turn right after the {room.one}.",
+            f"Biegen Sie nach {de(room, 'dat')} rechts ab.",
+            f"Tournez à droite après {fr(room)}.",
+        ),
         (f"He runs the {room.one}.", f"Er leitet {de(room, 'acc')}.", f"Il dirige {fr(room)}."),
-        (f"The child ran into the {room.one}.", f"Das Kind rannte {ins(room)}.", f"L'enfant a couru dans {fr(room)}."),
+        (
+            f"The child ran into the {room.one}.",
+            f"Das Kind rannte {ins(room)}.",
+            f"L'enfant a couru dans {fr(room)}.",
+        ),
     ]
     return f"lit {room.one}", dice.choice(forms)
 
@@ -1430,12 +2293,36 @@ SENSES: list[Maker] = [
     lit,
     filled(
         [
-            ("They walked along the bank of the {0}.", "Sie gingen am Ufer {0} entlang.", "Ils se promenaient sur la rive {0}."),
-            ("The house stands on the left bank of the {0}.", "Das Haus steht am linken Ufer {0}.", "La maison se trouve sur la rive gauche {0}."),
-            ("Fishermen sit on the bank of the {0}.", "Angler sitzen am Ufer {0}.", "Des pêcheurs sont assis sur la rive {0}."),
-            ("Trees grow on the banks of the {0}.", "An den Ufern {0} wachsen Bäume.", "Des arbres poussent sur les rives {0}."),
-            ("We reached the other bank of the {0}.", "Wir erreichten das andere Ufer {0}.", "Nous avons atteint l'autre rive {0}."),
-            ("The grass on the bank of the {0} is wet.", "Das Gras am Ufer {0} ist nass.", "L'herbe sur la rive {0} est mouillée."),
+            (
+                "They walked along the bank of the {0}.",
+                "Sie gingen am Ufer {0} entlang.",
+                "Ils se promenaient sur la rive {0}.",
+            ),
+            (
+                "The house stands on the left bank of the {0}.",
+                "Das Haus steht am linken Ufer {0}.",
+                "La maison se trouve sur la rive gauche {0}.",
+            ),
+            (
+                "Fishermen sit on the bank of the {0}.",
+                "Angler sitzen am Ufer {0}.",
+                "Des pêcheurs sont assis sur la rive {0}.",
+            ),
+            (
+                "Trees grow on the banks of the {0}.",
+                "An den Ufern {0} wachsen Bäume.",
+                "Des arbres poussent sur les rives {0}.",
+            ),
+            (
+                "We reached the other bank of the {0}.",
+                "Wir erreichten das andere Ufer {0}.",
+                "Nous avons atteint l'autre rive {0}.",
+            ),
+            (
+                "The grass on the bank of the {0} is wet.",
+                "Das Gras am Ufer {0} ist nass.",
+                "L'herbe sur la rive {0} est mouillée.",
+            ),
         ],
         water,
     ),
@@ -1443,15 +2330,31 @@ SENSES: list[Maker] = [
         [
             ("The bank lent him {0}.", "Die Bank lieh ihm {0}.", "La banque lui a prêté {0}."),
             ("I have {0} in the bank.", "Ich habe {0} auf der Bank.", "J'ai {0} à la banque."),
-            ("She withdrew {0} from the bank.", "Sie hob {0} von der Bank ab.", "Elle a retiré {0} à la banque."),
-            ("The robbers stole {0} from the bank.", "Die Räuber stahlen {0} aus der Bank.", "Les voleurs ont volé {0} à la banque."),
+            (
+                "She withdrew {0} from the bank.",
+                "Sie hob {0} von der Bank ab.",
+                "Elle a retiré {0} à la banque.",
+            ),
+            (
+                "The robbers stole {0} from the bank.",
+                "Die Räuber stahlen {0} aus der Bank.",
+                "Les voleurs ont volé {0} à la banque.",
+            ),
         ],
         money,
     ),
     filled(
         [
-            ("The bank {1} opens at {0}.", "Die Bank {1} öffnet um {0}.", "La banque {1} ouvre à {0}."),
-            ("The match {1} starts at {0}.", "Das Spiel {1} beginnt um {0}.", "Le match {1} commence à {0}."),
+            (
+                "The bank {1} opens at {0}.",
+                "Die Bank {1} öffnet um {0}.",
+                "La banque {1} ouvre à {0}.",
+            ),
+            (
+                "The match {1} starts at {0}.",
+                "Das Spiel {1} beginnt um {0}.",
+                "Le match {1} commence à {0}.",
+            ),
         ],
         clock,
         in_city,
@@ -1461,9 +2364,20 @@ SENSES: list[Maker] = [
 # ---------------------------------------------------------------- all of it
 
 SHARES: dict[str, tuple[float, list[Maker]]] = {
-    **{kind: (share, NUMBERS[kind]) for kind, share in (("money", 0.1), ("time", 0.075), ("date", 0.075), ("unit", 0.075), ("number", 0.1), ("name", 0.08), ("greeting", 0.025))},
-    "everyday": (0.33, EVERYDAY),
-    "pronoun": (0.1, PRONOUNS),
+    **{
+        kind: (share, NUMBERS[kind])
+        for kind, share in (
+            ("money", 0.1),
+            ("time", 0.075),
+            ("date", 0.075),
+            ("unit", 0.075),
+            ("number", 0.1),
+            ("name", 0.08),
+            ("greeting", 0.025),
+        )
+    },
+    "everyday": (0.34, EVERYDAY),
+    "pronoun": (0.115, PRONOUNS),
     "sense": (0.04, SENSES),
 }
 LECTURES = (
@@ -1501,7 +2415,9 @@ def held_out(data: Path | None) -> set[str]:
         patterns = ("tatoeba/*/*", "newstest2013/*", "multi30k/raw/*test*", "multi30k/raw/val*")
         for path in (path for pattern in patterns for path in sorted(data.glob(pattern))):
             if path.suffix in (".eng", ".en", ".deu", ".de", ".fra", ".fr"):
-                tests |= {key(line) for line in path.read_text("utf-8").splitlines() if line.strip()}
+                tests |= {
+                    key(line) for line in path.read_text("utf-8").splitlines() if line.strip()
+                }
     return tests
 
 
