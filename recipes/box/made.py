@@ -1431,6 +1431,53 @@ NUMBERS: dict[str, list[Maker]] = {
     "greeting": [salutation],
 }
 
+SLOTS: dict[str, Callable[[random.Random], Triple]] = {
+    "money": money,
+    "rich": rich,
+    "clock": clock,
+    "date": date,
+    "percent": percent,
+    "count": count,
+    "large": large,
+    "person": person,
+    "title": title,
+    "in_city": in_city,
+    "in_country": in_country,
+    "year": year,
+    "decade": decade,
+    "century": century,
+    "day": day,
+    "degrees": degrees,
+    "length": lambda dice: quantity(dice, MEASURES),
+    "weight": lambda dice: quantity(dice, WEIGHTS, 900),
+    "score": score,
+    "spoken": spoken,
+    "telephone": telephone,
+}
+_SLOT = re.compile(r"\{(\w+?)(\d?)\}")
+
+
+def longer(wanted: str) -> Maker:
+    """The longer sentences of one kind, with their places filled."""
+    templates = [row[1:] for row in rows("longer.txt") if row[0] == wanted]
+
+    def make(dice: random.Random) -> tuple[str, Triple]:
+        english, german, french = dice.choice(templates)
+        fillers = {name + number: SLOTS[name](dice) for name, number in _SLOT.findall(english)}
+        said = [
+            up(text.format(**{name: filler[at] for name, filler in fillers.items()})).replace(
+                "..", "."
+            )
+            for at, text in enumerate((english, german, french))
+        ]
+        return english, (said[0], said[1], _ELIDED.sub(r"\1'", said[2]))
+
+    return make
+
+
+for _kind in ("money", "time", "date", "unit", "number", "name"):
+    NUMBERS[_kind] += [longer(_kind)] * max(1, len(NUMBERS[_kind]) // 2)
+
 # ---------------------------------------------------------------- nouns, verbs, adjectives
 
 DETS = ("the", "a", "my", "your", "his", "her", "this", "our")
