@@ -2,10 +2,10 @@
 
     python recipes/box/exact.py MODEL [--test recipes/box/phrases_test.tsv] [--out FILE.json] [--wrong]
 
-MODEL is a run, a packed model or the name of one in the box. A line of the test is direction, kind, source, what
-the answer must have (patterns joined by ` & `: all of them) and what it must not have. The number must be the
-same number, the hour the same hour, the name the name that the other language uses: there is no partial credit.
-Nothing of it is in what the translator learns from (`made.py` leaves out every sentence of the test).
+MODEL is a run, a packed model or the name of one in the box. A line of the test is direction, kind, source,
+what the answer must have (patterns joined by ` & `: all of them) and what it must not have. The number must
+be the same number, the hour the same hour, the name the one that the other language uses: there is no partial
+credit. Nothing of it is in what the translator learns from (`made.py` leaves out every sentence of the test).
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def read(path: Path) -> list[Check]:
 def table(checks: list[Check], right: list[bool]) -> str:
     """A line a kind, a column a direction."""
     total = Counter((check.kind, check.direction) for check in checks)
-    good = Counter((check.kind, check.direction) for check, ok in zip(checks, right, strict=True) if ok)
+    good = Counter(
+        (check.kind, check.direction) for check, ok in zip(checks, right, strict=True) if ok
+    )
     lines = ["| kind | " + " | ".join(DIRECTIONS) + " |", "|---" * (len(DIRECTIONS) + 1) + "|"]
     for kind in [*dict.fromkeys(check.kind for check in checks), ""]:
         cells = []

@@ -1,10 +1,10 @@
-"""Two translators on the same tests: BLEU and chrF of both, with intervals, and whether chance explains the rest.
+"""Two translators on the same tests: BLEU and chrF of both with intervals, and whether it could be chance.
 
     python recipes/box/paired.py OLD NEW DATA [--clean CLEAN] [--out paired.json]
 
-OLD and NEW are folders of answers that `score.py --texts` wrote. A test that only one of them has is left out; of
-one where they answered a different number of sentences, the first that both have are compared, and the table
-says how many. p is by paired bootstrap (Koehn 2004; 1,000 draws), as sacreBLEU does it.
+OLD and NEW are folders of answers that `score.py --texts` wrote. What only one of them has is left out;
+of a test where they answered a different number of sentences, the first that both have are compared, and the
+table says how many. p is by paired bootstrap (Koehn 2004; 1,000 draws), as sacreBLEU does it.
 """
 
 from __future__ import annotations
