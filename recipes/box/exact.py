@@ -50,10 +50,11 @@ def table(checks: list[Check], right: list[bool]) -> str:
     good = Counter(
         (check.kind, check.direction) for check, ok in zip(checks, right, strict=True) if ok
     )
-    lines = ["| kind | " + " | ".join(DIRECTIONS) + " |", "|---" * (len(DIRECTIONS) + 1) + "|"]
+    ways = [way for way in DIRECTIONS if any(key[1] == way for key in total)]
+    lines = ["| kind | " + " | ".join(ways) + " |", "|---" * (len(ways) + 1) + "|"]
     for kind in [*dict.fromkeys(check.kind for check in checks), ""]:
         cells = []
-        for way in DIRECTIONS:
+        for way in ways:
             keys = [key for key in total if key[1] == way and (not kind or key[0] == kind)]
             cells.append(f"{sum(good[key] for key in keys)} of {sum(total[key] for key in keys)}")
         lines.append(f"| {kind or 'all'} | " + " | ".join(cells) + " |")
@@ -75,7 +76,8 @@ def main() -> None:
     answers: dict[Check, str] = {}
     for way in DIRECTIONS:
         asked = [check for check in checks if check.direction == way]
-        found = predictor.translate([check.source for check in asked], to=way.partition("-")[2])
+        to = way.partition("-")[2]
+        found = predictor.translate([check.source for check in asked], to=to) if asked else []
         answers.update(zip(asked, found, strict=True))
     right = [check.passes(answers[check]) for check in checks]
     if options.wrong:

@@ -1,7 +1,7 @@
-"""The lectures' sentences said otherwise: `it` by sense, black cat turned round, bank and light by what is meant.
+"""The lectures' sentences said otherwise: `it` by sense, black cat turned round, bank and light by meaning.
 
-The sentences and what their translations must have are in `recipes/box/lectures_test.tsv`; for a table of any other
-model: `python recipes/box/exact.py MODEL --test recipes/box/lectures_test.tsv --wrong`.
+What their translations must have is in `recipes/box/lectures_test.tsv`. A table for any other model:
+`python recipes/box/exact.py MODEL --test recipes/box/lectures_test.tsv --wrong`.
 """
 
 import sys
