@@ -61,12 +61,27 @@ def table(checks: list[Check], right: list[bool]) -> str:
     return "\n".join(lines)
 
 
+def scores(checks: list[Check], right: list[bool], name: str) -> list[dict]:
+    """The share that passed, a direction each, as `shelve.py --scores` reads it."""
+    found = []
+    for way in DIRECTIONS:
+        ours = [ok for check, ok in zip(checks, right, strict=True) if check.direction == way]
+        if ours:
+            row = {"test": name, "direction": way, "name": "% right"}
+            found.append(
+                {**row, "value": 100 * sum(ours) / len(ours), "signature": f"n:{len(ours)}"}
+            )
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
     parser.add_argument("--test", type=Path, default=HERE / "phrases_test.tsv")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, help="every answer, and whether it passed")
+    parser.add_argument("--scores", type=Path, help="the shares that passed, for a card")
+    parser.add_argument("--name", default="exact checks", help="of the test, on a card")
     parser.add_argument("--wrong", action="store_true", help="print the answers that failed")
     options = parser.parse_args()
     from regard.answer.predictor import Predictor
@@ -85,12 +100,15 @@ def main() -> None:
             if not ok:
                 print(f"{check.direction} {check.kind}: {check.source} -> {answers[check]}")
     print(table(checks, right))
+    if options.scores is not None:
+        rows = scores(checks, right, options.name)
+        options.scores.write_text(json.dumps({"scores": rows}, indent=1) + "\n", "utf-8")
     if options.out is not None:
-        rows = [
+        told = [
             {**vars(check), "answer": answers[check], "right": ok}
             for check, ok in zip(checks, right, strict=True)
         ]
-        options.out.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        options.out.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 
 import pytest
-from exact import DIRECTIONS, Check, read, table
+from exact import DIRECTIONS, Check, read, scores, table
 from figures import clock, figures, said_de, said_en, said_fr
 from grammar import BY_NAME, de, en, fr
 from made import MOST, OWN_TESTS, SHARES, Kept, ate, blocks, hand, held_out, made
@@ -147,3 +147,7 @@ class TestChecks:
         assert not check.passes("Der Mantel kostet 1,299.99 $.")
         assert not check.passes("Die Jacke: ein Mantel für 1299,99 $.")
         assert "| money | 1 of 1 |" in table([check], [True])
+        told = scores([check, check], [True, False], "exact checks")
+        assert [(row["direction"], row["value"], row["signature"]) for row in told] == [
+            ("en-de", 50.0, "n:2")
+        ]
