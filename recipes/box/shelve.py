@@ -102,10 +102,11 @@ def main() -> None:
     parser.add_argument("--weights", default="int8", choices=("int8", "float16", "float32"))
     parser.add_argument("--scores", nargs="*", default=[], help="FILE or NAME=FILE")
     parser.add_argument("--look", help="SITE or SITE:HEAD,HEAD in place of the best one found")
+    parser.add_argument("--card", type=Path, help="in place of cards/NAME.toml")
     parser.add_argument("--date", default=datetime.date.today().isoformat())
     parser.add_argument("--place", type=Path, default=box.PLACE)
     options = parser.parse_args()
-    facts = read_toml(HERE / "cards" / f"{options.name}.toml")
+    facts = read_toml(options.card or HERE / "cards" / f"{options.name}.toml")
     folder = options.place / options.name
     if folder.exists():
         shutil.rmtree(folder)

@@ -140,3 +140,13 @@ class TestCards:
             box.folder("nobody")
         with pytest.raises(UsageError, match="the box has no model for the task 'paint'"):
             box.first("paint")
+
+
+def test_a_card_tells_its_worst_answers(tmp_path):
+    folder = standin.make(tmp_path, "translator", "translate", tmp_path / "scratch")
+    facts = read_toml(folder / CARD)
+    plain = markdown(parse(Card, facts, where="card"), 1)
+    row = {"direction": "en-de", "source": "a | b", "answer": "c", "wrong": "lost a word"}
+    told = markdown(parse(Card, {**facts, "worst": [row]}, where="card"), 1)
+    assert "worst" not in plain
+    assert "| en-de | a \\| b | c | lost a word |" in told

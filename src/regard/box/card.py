@@ -38,6 +38,15 @@ class Score(Settings):
     direction: str = ""
 
 
+class Answer(Settings):
+    """An answer that went wrong, kept so that a reader knows what to expect."""
+
+    source: Words
+    answer: Words
+    wrong: Words  # what is wrong with it
+    direction: str = ""
+
+
 class Look(Settings):
     """Where the model's attention reads as an alignment: a site, and its heads (none: the mean of all)."""
 
@@ -62,6 +71,7 @@ class Card(Settings):
     limits: tuple[Words, ...]
     sources: tuple[Source, ...]
     scores: tuple[Score, ...]
+    worst: tuple[Answer, ...] = ()  # of a hundred that were read
     look: Look | None = None
     # Of files beside the card: model.safetensors, tokenizer.json.
     sha256: dict[str, Hash] = Field(default_factory=dict)

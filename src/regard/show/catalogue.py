@@ -157,6 +157,12 @@ def _lines(card: Card, size: int) -> Iterator[str]:
         count = f"{source.examples:,}" if source.examples else ""
         yield f"| {_cell(name)} | {_cell(source.licence)} | {count} |"
     yield from ("", "## Limits", "", *(f"- {limit}" for limit in card.limits))
+    if card.worst:
+        yield from ("", "## The worst of a hundred answers that were read", "")
+        yield from ("| direction | asked | answered | what is wrong |", "|---|---|---|---|")
+        for one in card.worst:
+            cells = (one.direction or "-", one.source, one.answer, one.wrong)
+            yield f"| {' | '.join(map(_cell, cells))} |"
     yield from ("", "## Use", "", "```", *_usage(card), "```")
 
 
