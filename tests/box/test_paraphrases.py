@@ -12,7 +12,7 @@ from regard import box
 from tests.house.tree import ROOT
 
 # What the translator in the box reached, less two for instruction sets that round otherwise.
-LEAST = {"en-de": 26, "en-fr": 23}
+LEAST = {"en-de": 29, "en-fr": 26}
 
 
 @pytest.mark.slow
