@@ -9,8 +9,9 @@ A command is a function whose arguments are groups, dataclasses of options that 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from inspect import Parameter, Signature, signature
 from itertools import chain
 from typing import Any, TypeVar, final, get_type_hints
@@ -113,13 +114,18 @@ def _value(name: str, kind: Any, given: Mapping[str, Any]) -> Any:
     return make(**{own.name: given[own.name] for own in fields(kind)})
 
 
-def _fields(group: Any) -> Iterator[Parameter]:
+@cache  # a group belongs to many commands, and to read its hints takes longer than all else here
+def _fields(group: Any) -> tuple[Parameter, ...]:
     hints = get_type_hints(group, include_extras=True)
-    for own in fields(group):
-        default = Parameter.empty if own.default is MISSING else own.default
-        yield Parameter(
-            own.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[own.name]
+    return tuple(
+        Parameter(
+            own.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if own.default is MISSING else own.default,
+            annotation=hints[own.name],
         )
+        for own in fields(group)
+    )
 
 
 def _own(function: Callable[..., Any], name: str, hint: Any) -> Parameter:
