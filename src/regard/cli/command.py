@@ -14,7 +14,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from inspect import Parameter, Signature, signature
 from itertools import chain
-from typing import Any, TypeVar, final, get_type_hints
+from typing import Any, TypeVar, cast, final, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -98,7 +98,7 @@ def flat(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(**values)
 
     parameters = chain.from_iterable(
-        _fields(kind) if is_dataclass(kind) else [_own(function, name, kind)]
+        _fields(cast("type", kind)) if is_dataclass(kind) else [_own(function, name, kind)]
         for name, kind in groups.items()
     )
     called.__name__, called.__doc__ = function.__name__, function.__doc__
@@ -115,7 +115,7 @@ def _value(name: str, kind: Any, given: Mapping[str, Any]) -> Any:
 
 
 @cache  # a group belongs to many commands, and to read its hints takes longer than all else here
-def _fields(group: Any) -> tuple[Parameter, ...]:
+def _fields(group: type[Any]) -> tuple[Parameter, ...]:
     hints = get_type_hints(group, include_extras=True)
     return tuple(
         Parameter(
