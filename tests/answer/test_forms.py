@@ -1,15 +1,20 @@
 """The forms of a model: the plain one is read when somebody looks, and one tensor at a time."""
 
 import pickle
+import sys
 import weakref
 from collections import Counter
+from inspect import CO_OPTIMIZED
+from pathlib import Path
 
 import pytest
 
+import regard
 from regard import box, decode
 from regard.accelerate.cpu import multiplies_whole
 from regard.answer.predictor import Predictor
 from regard.answer.tracing import traces
+from regard.cli.main import status
 from regard.run import archive, load
 from regard.run.folder import Run
 from regard.seams import reference
@@ -117,3 +122,24 @@ def test_one_tensor_at_a_time_is_made_wide(place, monkeypatch):
     monkeypatch.setattr(load, "widened", widened)
     model = Run.open(place / "translator").load_model()
     assert len(made) == len(model.state_dict())
+
+
+def test_how_many_functions_a_look_calls(place, monkeypatch, capsys):
+    """The walk through `translate --look`: 633 of them with the shipped translator (docs/log.md)."""
+    monkeypatch.setattr(box, "PLACE", place)
+    home, called = str(Path(regard.__file__).parent), set()
+
+    def note(frame, event, _):
+        code = frame.f_code
+        # Code that keeps its variables in slots is a function; a module or the body of a class is none.
+        is_function = code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<")
+        if event == "call" and is_function and code.co_filename.startswith(home):
+            called.add(code)
+
+    sys.setprofile(note)
+    try:
+        assert status(["translate", "the cat", "--to", "fr", "--look"]) == 0
+    finally:
+        sys.setprofile(None)
+    assert "cat" in capsys.readouterr().out
+    assert 100 < len(called) <= 640
