@@ -364,7 +364,7 @@ def damage(folder: Path) -> Iterator[Seen]:
     weights.write_bytes(before)
     (run / "data" / "probes.jsonl").write_bytes(b'{"question": 3}\n')
     said = regard("look", run)
-    yield said.seen("fault of regard" not in said.out + said.err)
+    yield said.refused("probes.jsonl is damaged", "regard train")
     yield from tests(
         "tests/training/test_stop.py::test_a_signal_is_an_exit_code_and_the_next_start_goes_on"
     )

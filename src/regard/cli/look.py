@@ -293,15 +293,14 @@ def _pixels(drawn: Figure) -> bytes:
 
 
 def _own_question(predictor: Predictor) -> str:
-    from regard.errors import RegardError
-
+    """The model's example, or the first that its run kept; a damaged record of those says so itself."""
     if predictor.card is not None:
         return predictor.card.example
-    try:
-        return predictor.run.probes()[0][0]
-    except (RegardError, IndexError):
-        where = str(predictor.run.folder)
-        raise UsageError("this run kept no examples", where, "give a text to answer") from None
+    run = predictor.run
+    kept = run.probes() if (run.folder / "data" / "probes.jsonl").is_file() else []
+    if not kept:
+        raise UsageError("this run kept no examples", str(run.folder), "give a text to answer")
+    return kept[0][0]
 
 
 def _show(seen: Trace, picture: _Picture) -> None:
