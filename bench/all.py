@@ -53,7 +53,7 @@ def parts(given: argparse.Namespace) -> list[Part]:
     return [
         Part("train", (*train, *cases, "--steps", "100"), 330, (*train, "nothing"), first),
         Part("decode", decode, 150, warm=((*decode, "--theirs"),)),
-        Part("kernels", ("kernels.py",), 60),
+        Part("kernels", ("kernel_times.py",), 60),
         Part("additive", ("additive.py",), 90),
         Part("curves", ("curves.py", "--picture", str(given.out / "cost-curves.svg")), 120),
         Part("rnn", ("rnn.py", *joey), 120),

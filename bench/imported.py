@@ -11,21 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# This folder has a `kernels`, and so has a library that transformers looks for.
-sys.path = [
-    one for one in sys.path if Path(one or ".").resolve() != Path(__file__).resolve().parent
-]
+import torch
+import transformers
 
-import torch  # noqa: E402
-import transformers  # noqa: E402
-
-import regard  # noqa: E402
+import regard
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:

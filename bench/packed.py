@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from kernels import PLACES, microseconds
+from kernel_times import PLACES, microseconds
 from torch import Tensor
 
 from regard.accelerate.attend import PackedKernel

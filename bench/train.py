@@ -17,7 +17,6 @@ import argparse
 import gc
 import json
 import lzma
-import sys
 import tempfile
 import time
 import traceback
@@ -313,8 +312,6 @@ class Marian(nn.Module):
 
     def __init__(self, size: Size, symbols: int) -> None:
         super().__init__()
-        # It asks for a package `kernels`, and must not find the script of that name beside this one.
-        sys.path[:] = [path for path in sys.path if Path(path).resolve() != Path(__file__).parent]
         from transformers import MarianConfig, MarianMTModel
 
         self.model = MarianMTModel(

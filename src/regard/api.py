@@ -46,11 +46,8 @@ def load(
 
     Or one that came with the package: by its name (`regard models` lists them), or its translator.
     """
-    path = _path(path, "path")
-    if path == Path("box") and not path.exists():
-        path = Path(box.first())
     return Predictor.load(
-        path, device, precision=precision, weights=weights, strict=strict, note=note
+        _model(path), device, precision=precision, weights=weights, strict=strict, note=note
     )
 
 
@@ -68,7 +65,10 @@ def look(
     """
     from regard.answer.tracing import trace
 
-    predictor = model if isinstance(model, Predictor) else load("box" if model is None else model)
+    if isinstance(model, Predictor):
+        predictor = model
+    else:
+        predictor = Predictor.load(_model("box" if model is None else model), looking=True)
     if question is None:
         card = predictor.card
         question = card.example if card is not None else predictor.run.probes()[0][0]
@@ -178,6 +178,11 @@ def _value(path: str, value: Any) -> Any:
         remedy = "give a number, a text, true or false, or a list of them"
         raise UsageError(what, where="settings", remedy=remedy) from None
     return plain
+
+
+def _model(name: Name) -> Path:
+    path = _path(name, "path")
+    return Path(box.first()) if path == Path("box") and not path.exists() else path
 
 
 def _path(name: Any, where: str) -> Path:

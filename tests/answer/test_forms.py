@@ -1,13 +1,20 @@
 """The forms of a model: the plain one is read when somebody looks, and one tensor at a time."""
 
 import pickle
+import sys
 import weakref
+from collections import Counter
+from inspect import CO_OPTIMIZED
+from pathlib import Path
 
 import pytest
 
-from regard import box
+import regard
+from regard import box, decode
 from regard.accelerate.cpu import multiplies_whole
 from regard.answer.predictor import Predictor
+from regard.answer.tracing import traces
+from regard.cli.main import status
 from regard.run import archive, load
 from regard.run.folder import Run
 from regard.seams import reference
@@ -60,11 +67,45 @@ def test_whole_numbers_travel_to_another_process(place):
     assert again.translate("the cat", to="fr") == model.translate("the cat", to="fr")
 
 
-def test_what_was_unpacked_for_a_moment_is_read_at_once(place, plain, tmp_path):
+@pytest.fixture
+def counted(monkeypatch):
+    """How often a file of weights was read, a model built, and an answer searched for."""
+    found = Counter()
+
+    def count(module, name):
+        original = getattr(module, name)
+
+        def call(*given, **named):
+            found[name] += 1
+            return original(*given, **named)
+
+        monkeypatch.setattr(module, name, call)
+
+    count(load.weights, "read")
+    count(load, "build")
+    count(decode, "_search")
+    return found
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_who_looks_reads_the_weights_once(place, plain, counted, tmp_path, packed):
+    """What was unpacked for a moment will be gone when somebody looks: it is read for that at once."""
     archive.pack(place / "translator", tmp_path / "shared.zip")
-    model = Predictor.load(tmp_path / "shared.zip", "cpu")
-    assert plain == ["shared"]
-    assert model.look("the cat", to="fr").sites
+    path = tmp_path / "shared.zip" if packed else place / "translator"
+    model = Predictor.load(path, "cpu", looking=not packed)
+    (answer,) = model.predict(["the cat"], to="fr", split=True)
+    (seen,) = traces(model, "the cat", to="fr", answer=answer)
+    assert seen.sites
+    assert seen.answer.text == answer.text
+    assert counted == {"read": 1, "build": 1, "_search": 1}
+    assert plain == ([] if multiplies_whole() else [model.run.folder.name])
+
+
+def test_the_form_to_look_at_is_the_one_that_would_be_read_later(place):
+    early = Predictor.load(place / "translator", "cpu", looking=True).model.state_dict()
+    late = Predictor.load(place / "translator", "cpu").model.state_dict()
+    assert early.keys() == late.keys()
+    assert all(early[name].equal(late[name]) for name in late)
 
 
 def test_one_tensor_at_a_time_is_made_wide(place, monkeypatch):
@@ -81,3 +122,24 @@ def test_one_tensor_at_a_time_is_made_wide(place, monkeypatch):
     monkeypatch.setattr(load, "widened", widened)
     model = Run.open(place / "translator").load_model()
     assert len(made) == len(model.state_dict())
+
+
+def test_how_many_functions_a_look_calls(place, monkeypatch, capsys):
+    """The walk through `translate --look`: 633 of them with the shipped translator (docs/log.md)."""
+    monkeypatch.setattr(box, "PLACE", place)
+    home, called = str(Path(regard.__file__).parent), set()
+
+    def note(frame, event, _):
+        code = frame.f_code
+        # Code that keeps its variables in slots is a function; a module or the body of a class is none.
+        is_function = code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<")
+        if event == "call" and is_function and code.co_filename.startswith(home):
+            called.add(code)
+
+    sys.setprofile(note)
+    try:
+        assert status(["translate", "the cat", "--to", "fr", "--look"]) == 0
+    finally:
+        sys.setprofile(None)
+    assert "cat" in capsys.readouterr().out
+    assert 100 < len(called) <= 640

@@ -1,5 +1,7 @@
 """`regard look`: the map in the terminal, and all of it as JSON."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,18 @@ def test_json_holds_every_site_by_its_axes(transformer, tell_json):
         rows, columns = (len(answer["axes"][site[side]]["pieces"]) for side in ("queries", "keys"))
         assert weights.shape == (2, rows, columns)
         np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+
+
+def test_examples_that_are_damaged_are_not_called_missing(transformer, tmp_path, tell):
+    run = tmp_path / "run"
+    shutil.copytree(transformer, run)
+    probes = run / "data" / "probes.jsonl"
+    probes.write_bytes(b'{"question": 3}\n')
+    code, _, err = tell("look", run)
+    assert (code, "line 1 of probes.jsonl is damaged" in err) == (4, True)
+    probes.unlink()
+    code, _, err = tell("look", run)
+    assert (code, "this run kept no examples" in err) == (2, True)
 
 
 def test_the_map_faces_the_source(transformer, tell):

@@ -2,7 +2,9 @@
 
 import ast
 import re
+import sys
 from collections import Counter
+from importlib import metadata
 
 import pytest
 
@@ -52,3 +54,14 @@ def test_no_two_files_have_one_name():
     names = Counter(path.name for path in FILES)
     twice = {name for name, count in names.items() if count > 1}
     assert twice <= {"__init__.py", "settings.py"}
+
+
+def test_no_script_hides_a_library():
+    """A script's folder comes first where Python looks: a `kernels.py` hid what transformers asks for."""
+    asked = {
+        re.split(r"[^\w-]", one)[0].replace("-", "_").lower()
+        for package in metadata.distributions()
+        for one in package.requires or []
+    }
+    scripts = {path.stem for path in (ROOT / "bench").glob("*.py")}
+    assert not scripts & (asked | sys.stdlib_module_names)

@@ -55,9 +55,19 @@ SYMBOLS = (
 )
 
 
-def draw(seed: int) -> dict[str, Any]:
-    """A tree for `parse`: most are accepted, some are not. Settings that are left out keep their defaults."""
-    chance = random.Random(f"settings/{seed}")
+class Chance(random.Random):
+    """Where drawing comes from; `share` is how many of the settings that may be left out are drawn."""
+
+    share = 0.5
+
+
+def draw(seed: int, share: float = 0.5) -> dict[str, Any]:
+    """A tree for `parse`: most are accepted, some are not. Settings that are left out keep their defaults.
+
+    The smaller the `share` that is drawn, the fewer of them exclude each other.
+    """
+    chance = Chance(f"settings/{seed}")
+    chance.share = share
     tree = _group(RunSettings, chance, "")
     toy = TOYS[chance.choice(sorted(TOYS))]
     tree["data"] = {"toy": toy.name, **_some(tree.get("data", {}), ("examples", "on_bad_utf8"))}
@@ -65,6 +75,8 @@ def draw(seed: int) -> dict[str, Any]:
     kinds = (task,) if task in OWN_READER else ("rnn", "transformer")
     while tree["model"]["reader"]["kind"] not in kinds or _reads(tree) == (task == "language"):
         tree["model"] = _group(RunSettings.model_fields["model"].annotation, chance, "model.")
+    if tree["model"].get("encoder", {}).get("mixing") == "whole":  # its square in numbers, or 300 MB
+        tree["model"]["encoder"]["max_length"] = 64
     return tree
 
 
@@ -76,13 +88,13 @@ def _some(tree: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: tree[name] for name in names if name in tree}
 
 
-def _group(kind: Any, chance: random.Random, path: str) -> dict[str, Any]:
-    """Some of a group's settings: those that are required, and each other with an even chance."""
+def _group(kind: Any, chance: Chance, path: str) -> dict[str, Any]:
+    """Some of a group's settings: those that are required, and the share of the others."""
     tree = {}
     for name, field in kind.model_fields.items():
         # A group is always drawn, for what is slow in it; the kind says which group it is.
         is_drawn = name == "kind" or _small(f"{path}{name}") or _is_group(field.annotation)
-        if is_drawn or field.is_required() or chance.random() < 0.5:
+        if is_drawn or field.is_required() or chance.random() < chance.share:
             annotation = (
                 Annotated[(field.annotation, *field.metadata)]
                 if field.metadata
@@ -102,7 +114,7 @@ def _is_group(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Settings)
 
 
-def _value(annotation: Any, chance: random.Random, path: str) -> Any:
+def _value(annotation: Any, chance: Chance, path: str) -> Any:
     if small := _small(path):
         return chance.choice(small)
     if path == "text.symbols":
@@ -138,7 +150,7 @@ def _value(annotation: Any, chance: random.Random, path: str) -> Any:
     raise AssertionError(f"{path}: no way to draw {annotation}")
 
 
-def _number(kind: type, bounds: list[Any], chance: random.Random) -> Any:
+def _number(kind: type, bounds: list[Any], chance: Chance) -> Any:
     lows, highs, step = [], [], 1 if kind is int else 1e-3
     for bound in _flat(bounds):
         match bound:

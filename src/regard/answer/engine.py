@@ -21,7 +21,7 @@ from regard.models import Model
 from regard.run import weights
 from regard.run.device import is_out_of_memory, need_bfloat16
 from regard.run.folder import Run
-from regard.run.load import outline
+from regard.run.load import filled, outline
 from regard.seams import is_reference
 from regard.tasks import Prediction, Task
 from regard.tasks.batch import ALONE, ROWS
@@ -47,19 +47,21 @@ class Forms:
         self._stamp = None if self._plain is None else _stamp(self._plain)
 
     @classmethod
-    def load(cls, run: Run, device: torch.device, choice: Choice, *, lasting: bool) -> Forms:
+    def load(cls, run: Run, device: torch.device, choice: Choice, *, plain: bool) -> Forms:
         """The forms of a run: whole-number weights become lean at once, without a float of them in between.
 
-        Where the folder will not last, the plain model is read now.
+        If `plain`, the model that can be watched comes from the same reading of the file; else it is read
+        when somebody asks for it.
         """
         path = run.weights_file
         if _chosen(path, choice, device) == "float32":
             return cls(run.load_model(device))
-        model, state = outline(path, run.settings.model, run.task.sizes)
+        model, state = outline(path, run.settings.model, run.task.sizes, promised=plain)
+        watchable = filled(model, state, path) if plain else None
         made = lean(model, "int8", state)
-        if made is None or not lasting:
-            return cls(run.load_model(device), "int8", made)
-        return cls(partial(run.load_model, device), "int8", made)
+        if watchable is None and made is None:
+            watchable = run.load_model(device)
+        return cls(watchable or partial(run.load_model, device), "int8", made)
 
     @property
     def plain(self) -> Model:

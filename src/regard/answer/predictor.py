@@ -69,17 +69,19 @@ class Predictor(Verbs):
         batch_tokens: int = BATCH_TOKENS,
         strict: bool = False,
         note: Note | None = None,
+        looking: bool = False,
     ) -> Predictor:
         """The model of a run folder, or of one packed into a zip archive.
 
         On a CPU `weights` may be int8: a quarter of the memory, several times the speed, and answers that
-        differ now and then.
+        differ now and then. `looking` says that the model will be watched: what can be watched is then made
+        from the same reading of the file, and not when it is first asked for.
         """
         path, place = Path(path), choose_device(device)
         with folder_of(path) as folder:
             run = Run.open(folder)
             # An archive lies unpacked for a moment only; a folder, or a model of the box, is there to stay.
-            forms = Forms.load(run, place, weights, lasting=not path.is_file())
+            forms = Forms.load(run, place, weights, plain=looking or path.is_file())
             card = read_card(folder)
         return cls(
             run,

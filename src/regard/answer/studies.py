@@ -174,4 +174,4 @@ def _span(text: str, word: str, before: int) -> tuple[int, int] | None:
 
 
 def _predictor(run: Predictor | str | Path) -> Predictor:
-    return run if isinstance(run, Predictor) else Predictor.load(run)
+    return run if isinstance(run, Predictor) else Predictor.load(run, looking=True)

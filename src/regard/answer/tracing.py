@@ -155,7 +155,7 @@ def _predictor(run: Predictor | Run | str | Path) -> Predictor:
         case Run():
             return Predictor(run, run.load_model())
         case str() | Path():
-            return Predictor.load(run)
+            return Predictor.load(run, looking=True)
         case _:
             raise UsageError(
                 f"a trace needs a trained model, and this is {kind_of(run)}",

@@ -71,8 +71,12 @@ def align(
     from regard.answer.tracing import looker
     from regard.traces import links as word_links
 
-    predictor = Predictor.load(model, "cpu", note=output.say)
-    other = predictor if backward is None else Predictor.load(backward, "cpu", note=output.say)
+    predictor = Predictor.load(model, "cpu", note=output.say, looking=True)
+    other = (
+        predictor
+        if backward is None
+        else Predictor.load(backward, "cpu", note=output.say, looking=True)
+    )
     looks = [looker(predictor, to), looker(other, back) if back or backward else None]
     pairs, truth = _pairs(source, target, gold, first, by)
     tried = [_read(looks, *pair) for pair in pairs]

@@ -9,11 +9,12 @@ A command is a function whose arguments are groups, dataclasses of options that 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from inspect import Parameter, Signature, signature
 from itertools import chain
-from typing import Any, TypeVar, final, get_type_hints
+from typing import Any, TypeVar, cast, final, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -97,7 +98,7 @@ def flat(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(**values)
 
     parameters = chain.from_iterable(
-        _fields(kind) if is_dataclass(kind) else [_own(function, name, kind)]
+        _fields(cast("type", kind)) if is_dataclass(kind) else [_own(function, name, kind)]
         for name, kind in groups.items()
     )
     called.__name__, called.__doc__ = function.__name__, function.__doc__
@@ -113,13 +114,18 @@ def _value(name: str, kind: Any, given: Mapping[str, Any]) -> Any:
     return make(**{own.name: given[own.name] for own in fields(kind)})
 
 
-def _fields(group: Any) -> Iterator[Parameter]:
+@cache  # a group belongs to many commands, and to read its hints takes longer than all else here
+def _fields(group: type[Any]) -> tuple[Parameter, ...]:
     hints = get_type_hints(group, include_extras=True)
-    for own in fields(group):
-        default = Parameter.empty if own.default is MISSING else own.default
-        yield Parameter(
-            own.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[own.name]
+    return tuple(
+        Parameter(
+            own.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if own.default is MISSING else own.default,
+            annotation=hints[own.name],
         )
+        for own in fields(group)
+    )
 
 
 def _own(function: Callable[..., Any], name: str, hint: Any) -> Parameter:

@@ -187,7 +187,7 @@ def _orders(
     look_inside.refuse(f"--to {','.join(languages)}", unused)
     for language in languages:
         Target.of(run).manner(Languages(language), [text] if text else [])
-    predictor = Predictor.load(run, "cpu", note=output.say)
+    predictor = Predictor.load(run, "cpu", note=output.say, looking=True)
     question = text or _own_question(predictor)
     look_inside.orders(predictor, question, languages, beam, svg, as_json)
 
@@ -209,7 +209,7 @@ def _inside(
     option = "--unrolled" if unrolled else "--positions"
     more = {"--positions": positions} if unrolled else {"--beam": beam is not None}
     look_inside.refuse(option, unused | more)
-    predictor = Predictor.load(run, "cpu", note=output.say)
+    predictor = Predictor.load(run, "cpu", note=output.say, looking=True)
     if unrolled:
         question = text or _own_question(predictor)
         look_inside.unrolled(predictor, question, beam, svg, as_json)
@@ -238,7 +238,7 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
         if to is not None:
             raise UsageError("this folder says no languages", "--to", "write its tag in the text")
         return Brought.open(run).trace(text, beam=beam)
-    predictor = Predictor.load(run, "cpu", note=output.say)
+    predictor = Predictor.load(run, "cpu", note=output.say, looking=True)
     if not text and to is None and predictor.card is not None and predictor.card.directions:
         to = predictor.card.directions[0].partition("-")[2]
     return trace(predictor, text or _own_question(predictor), beam=beam, to=to)
@@ -293,15 +293,14 @@ def _pixels(drawn: Figure) -> bytes:
 
 
 def _own_question(predictor: Predictor) -> str:
-    from regard.errors import RegardError
-
+    """The model's example, or the first that its run kept; a damaged record of those says so itself."""
     if predictor.card is not None:
         return predictor.card.example
-    try:
-        return predictor.run.probes()[0][0]
-    except (RegardError, IndexError):
-        where = str(predictor.run.folder)
-        raise UsageError("this run kept no examples", where, "give a text to answer") from None
+    run = predictor.run
+    kept = run.probes() if (run.folder / "data" / "probes.jsonl").is_file() else []
+    if not kept:
+        raise UsageError("this run kept no examples", str(run.folder), "give a text to answer")
+    return kept[0][0]
 
 
 def _show(seen: Trace, picture: _Picture) -> None:

@@ -44,7 +44,9 @@ def run() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # Modules are objects by the hundred thousand, and none of them is garbage: they are searched less often.
     gc.set_threshold(100_000, 20, 20)
-    sys.exit(status(sys.argv[1:]))
+    code = status(sys.argv[1:])
+    gc.freeze()  # nor are they searched once more at the end, when the system takes all of them back
+    sys.exit(code)
 
 
 def status(arguments: list[str]) -> int:

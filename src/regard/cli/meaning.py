@@ -67,11 +67,17 @@ def senses(
     from regard.traces.senses import at_layer
 
     if word is None:
-        _words(Predictor.load(model, "cpu", note=output.say), clusters or 8, most, svg, as_json)
+        _words(
+            Predictor.load(model, "cpu", note=output.say, looking=True),
+            clusters or 8,
+            most,
+            svg,
+            as_json,
+        )
         return
     own = None if corpus is None else [one.text for one in read([corpus])]
     texts = texts_of(word, own)
-    predictor = Predictor.load(model, "cpu", note=output.say)
+    predictor = Predictor.load(model, "cpu", note=output.say, looking=True)
     steps = sense_steps(predictor, word, texts, to, groups=clusters, most=most)
     found = at_layer(finished(steps), layer)
     if svg is not None:

@@ -245,7 +245,7 @@ def _answer(
     manner = target.manner(languages or Languages(), texts)
     if target.settings is not None:
         changed(target.settings.decode, choices)
-    predictor = _loaded(run, machine)
+    predictor = _loaded(run, machine, looking=shown.looking)
     if target.settings is None:  # an archive shows its settings only now
         target = Target(run, predictor.run.settings)
         target.check_task(task)
@@ -320,7 +320,7 @@ def _show_look(stream: Stream, line: TextLine, answer: Prediction) -> None:
     print()
 
 
-def _loaded(run: object, machine: Machine) -> Predictor:
+def _loaded(run: object, machine: Machine, *, looking: bool) -> Predictor:
     from regard.answer.predictor import Predictor
 
     return Predictor.load(
@@ -331,6 +331,7 @@ def _loaded(run: object, machine: Machine) -> Predictor:
         batch_tokens=machine.batch_tokens,
         strict=machine.strict,
         note=_note,
+        looking=looking,
     )
 
 

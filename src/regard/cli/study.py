@@ -89,7 +89,7 @@ def heads(
     from regard.answer.tracing import looker
     from regard.traces.head_survey import read, survey
 
-    predictor = Predictor.load(model, "cpu", note=output.say)
+    predictor = Predictor.load(model, "cpu", note=output.say, looking=True)
     to = to or first_direction(predictor)
     known = read(data, gold) if data else own_sentences(predictor)
     sentences = fit_to_judge(known, longest, most)

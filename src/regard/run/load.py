@@ -87,8 +87,7 @@ def write_task(path: Path, task: Task, name: str) -> None:
 def load(path: Path, settings: ModelSettings, sizes: Sizes, device: torch.device) -> Model:
     """The model that the settings describe, with the weights of this file."""
     model, state = outline(path, settings, sizes, device, promised=True)
-    _fill(model, state, str(path))
-    return model.to(device).eval()
+    return filled(model, state, path, emptied=True).to(device)
 
 
 @torch.no_grad()
@@ -104,11 +103,13 @@ def load_some(path: Path, model: Model) -> Model:
 
 
 @torch.no_grad()
-def _fill(model: Model, state: dict[str, Tensor], where: str) -> None:
-    """Put the tensors where they belong, and let go of each: few are in memory twice at a time."""
+def filled(model: Model, state: dict[str, Tensor], path: Path, *, emptied: bool = False) -> Model:
+    """The model with the tensors of its file; if `emptied`, few of them are in memory twice at a time."""
     for name, own in model.state_dict().items():
-        parts = {part: state.pop(part) for part in (name, name + SCALE) if part in state}
-        own.copy_(widened(parts, where)[name])
+        names = [part for part in (name, name + SCALE) if part in state]
+        parts = {part: state.pop(part) if emptied else state[part] for part in names}
+        own.copy_(widened(parts, str(path))[name])
+    return model.eval()
 
 
 def outline(

@@ -123,7 +123,7 @@ class Shelf:
         if before is not None and before[0] == now:
             return before[1]
         try:
-            fresh = Predictor.load(folder, self._device, note=_ignore)
+            fresh = Predictor.load(folder, self._device, note=_ignore, looking=True)
         except (RegardError, OSError) as fault:
             self._troubles[name] = fault.what if isinstance(fault, RegardError) else "unreadable"
             if before is None:

@@ -1,6 +1,6 @@
 """Our own kernels of a training step, in microseconds, against what their bytes ask for.
 
-    python bench/kernels.py [--out kernels.json] [--tune]
+    python bench/kernel_times.py [--out kernels.json] [--tune]
 
 A kernel cannot be faster than memory moves what it must read and write once; the rate of a plain copy is
 measured in the same run. A product needs arithmetic besides, and stays farther above. Parts may fail alone.
