@@ -1,4 +1,4 @@
-"""Train a model of pictures on tables that a recipe wrote, and judge its answers: what these recipes share."""
+"""Train a model of pictures on tables that a recipe wrote, and judge its answers: what recipes share."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def judge(
 
 
 def main(doc: str, forms: Mapping[str, Form], prepare: Prepare, tests: Sequence[str]) -> None:
-    """The command of a recipe: DATA OUT [--form NAME] [--minutes N] [--steps N] [--pictures N] [--device auto]."""
+    """The command of a recipe: DATA OUT, and what its --help lists."""
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -3,11 +3,11 @@
     python recipes/formulas/run.py DATA OUT [--form both-ways] [--minutes N] [--device auto]
 
 DATA holds `index.tsv` (split, file, width, LaTeX) and the pictures in `png/`. It learns from `train`, is
-watched by `test2013`, and is judged by `test2014` and `test2016`, as WAP was (Zhang 2017). LaTeX is brought to one
-form first (`latex.py`). No pretrained network is used. The forms:
+watched by `test2013`, and is judged by `test2014` and `test2016`, as WAP was (Zhang 2017). LaTeX is brought
+to one form first (`latex.py`). No pretrained network is used. The forms:
 
-    both-ways   a convolutional network and a Transformer decoder, which learns to write each formula from both
-                ends (Zhao 2021); its beam follows both directions, and the likelier formula wins
+    both-ways   a convolutional network and a Transformer decoder, which learns to write each formula from
+                both ends (Zhao 2021); its beam follows both directions, and the likelier formula wins
     one-way     the same, from left to right alone
     coverage    the same network and a GRU whose attention sees what was read before (WAP, Zhang 2017)
 """
@@ -19,8 +19,8 @@ from hashlib import sha256
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
-import pictured
-from latex import normalised
+import pictured  # noqa: E402
+from latex import normalised  # noqa: E402
 
 SEEN = """
 [text]

@@ -1,6 +1,6 @@
 """English and German to French on Multi30k: both sources against each alone, and what damage to one does.
 
-    python recipes/multisource/run.py DATA OUT [--only NAME ...] [--jobs 3] [--device auto] [--steps 6000] [--minutes N]
+    python recipes/multisource/run.py DATA OUT [--only NAME ...] [--jobs 3] [--steps 6000] [--minutes N]
 
 DATA holds `train.lc.norm.tok.en`, `.de` and `.fr`, and the same of `val` and the tests. Typed again, every
 run goes on where it was. OUT/results.json has the scores and their paired intervals; answers are beside it.
@@ -50,7 +50,7 @@ def learn(name: str, options: argparse.Namespace) -> None:
     files = [path(options.data, "train", side) for side in sources]
     valid = [path(options.data, "val", side) for side in (*sources, "fr")]
     target, several = path(options.data, "train", "fr"), len(sources) > 1
-    given = {"to": target} if several else {}
+    given = {"to": target, "task": "multisource"} if several else {}
     trained = pictured.train(
         *(files if several else (*files, target)),
         minutes=options.minutes,
@@ -94,12 +94,13 @@ def judge(options: argparse.Namespace) -> None:
         file.stem: file.read_text().split("\n")[:-1] for file in sorted(options.out.glob("*.*.txt"))
     }
     scores = {name: bleu(some, right, tokenize="none") for name, some in answers.items()}
-    alone = max((f"{name}.whole" for name in ALONE), key=lambda name: scores[name].value)
+    known = [f"{name}.whole" for name in ALONE if f"{name}.whole" in scores]
+    alone = max(known, key=lambda name: scores[name].value, default="")
     results = {"scores": {name: one.value for name, one in scores.items()}, "against": alone}
     results["gains"] = {
         name: str(paired(answers[alone], answers[f"{name}.whole"], right, tokenize="none"))
         for name in COMBINATIONS
-        if f"{name}.whole" in answers
+        if alone and f"{name}.whole" in answers
     }
     (options.out / "results.json").write_text(json.dumps(results, indent=1))
     print(json.dumps(results, indent=1))

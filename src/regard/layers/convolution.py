@@ -98,8 +98,8 @@ class Convolution(FrontEnd):
     """One state a region: a square of 2^stages pixels and its surroundings (Xu 2015: annotation vectors).
 
     Without blocks a state sees 2^(stages + 1) - 1 pixels across, its own square in their middle, so that a
-    map of attention means the place it shows. While learning, `warp` distorts each picture a little as a whole,
-    `bend` each part of it for itself, and `mirror` turns half of them around.
+    map of attention means the place it shows. While learning, `warp` distorts each picture a little as a
+    whole, `bend` each part of it for itself, and `mirror` turns half of them around.
     """
 
     def __init__(
@@ -189,8 +189,8 @@ def warped(
 ) -> Maps:
     """Each picture drawn anew after a random map of the plane: turned, sheared, stretched and moved a little.
 
-    A `warp` of 0.1 stretches by up to 10%, moves by up to 5% of the height, and turns by up to 6 degrees. A `bend`
-    of 0.02 moves each part of a picture, as large as a symbol, by about 2% of the height (Simard 2003).
+    A `warp` of 0.1 stretches by up to 10%, moves by up to 5% of the height, and turns by up to 6 degrees. A
+    `bend` of 0.02 moves each part of a picture, as large as a symbol, by about 2% of the height (Simard 2003).
     """
     batch, (rows, columns) = len(maps), maps.shape[-2:]
     draw = torch.rand(batch, 7, device=maps.device) * 2 - 1
@@ -219,7 +219,7 @@ def warped(
 
 
 def bends(maps: Maps, pixels: float) -> Float[Tensor, "batch 2 rows columns"]:
-    """How far each pixel comes from aside: drawn for points a quarter of the height apart, smooth in between."""
+    """How far aside each pixel comes from: drawn for points a quarter of the height apart, smooth between."""
     batch, (rows, columns) = len(maps), maps.shape[-2:]
     across = -(-4 * columns // rows) + 1
     coarse = torch.randn(batch, 2, 5, across, device=maps.device) * pixels

@@ -83,8 +83,8 @@ class ConvolutionFrontSettings(Settings):
     warp: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     """How far pictures are distorted at random while learning, as a share of their size: 0 to 0.3."""
     bend: Annotated[float, Field(ge=0, le=0.2)] = 0.0
-    """How far parts as large as a symbol are moved, each for itself, while learning, as a share of the height:
-    0 to 0.05 (Simard 2003)."""
+    """How far parts as large as a symbol are moved, each for itself, while learning, as a share of the
+    height: 0 to 0.05 (Simard 2003)."""
     mirror: bool = False
     """While learning, half of the pictures are seen as in a mirror; for photographs, not for writing."""
 
