@@ -6,8 +6,8 @@ DATA holds `multi30k.train.tsv.xz`, `val` and `test_2016_flickr` (file, line, en
 `images96.zip`.
 
 Four trainings: text alone, text and picture; and both again where every source word that names a colour, a
-person or a number is hidden as `[v]`, as Caglayan (2019) did, so that only the picture can tell. Each model with
-a picture is asked three times: with the right picture, with that of another sentence, and with none. No
+person or a number is hidden as `[v]`, as Caglayan (2019) did, so that only the picture can tell. Each model
+with a picture is asked three times: with the right picture, with that of another sentence, and with none. No
 pretrained network.
 """
 

@@ -190,7 +190,7 @@ def warped(
     """Each picture drawn anew after a random map of the plane: turned, sheared, stretched and moved a little.
 
     A `warp` of 0.1 stretches by up to 10%, moves by up to 5% of the height, and turns by up to 6 degrees. A
-    `bend` of 0.02 moves each part of a picture, as large as a symbol, by about 2% of the height (Simard 2003).
+    `bend` of 0.02 moves each part of a picture, large as a symbol, by about 2% of the height (Simard 2003).
     """
     batch, (rows, columns) = len(maps), maps.shape[-2:]
     draw = torch.rand(batch, 7, device=maps.device) * 2 - 1
