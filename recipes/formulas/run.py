@@ -41,7 +41,7 @@ kind = "convolution"
 channels = [32, 96, 256]
 blocks = 3
 warp = 0.15
-bend = 0.02
+elastic = 0.02
 
 [objective]
 smoothing = 0.1

@@ -213,7 +213,7 @@ def test_padded_batches_are_recorded_where_a_decoder_is_recurrent(tmp_path, tape
 
 def pictured(**choices):
     """A Transformer that reads pictures through a convolution, each drawn anew at every step."""
-    front = {"kind": "convolution", "channels": [3], "warp": 0.1, "bend": 0.02}
+    front = {"kind": "convolution", "channels": [3], "warp": 0.1, "elastic": 0.02}
     model = {
         "encoder": {"kind": "front", "width": 8, "front": front},
         "reader": {"kind": "transformer", "width": 8, "layers": 1, "heads": 2, "feedforward": 8},
