@@ -1,6 +1,6 @@
 """Captions of photographs from scratch (Flickr8k): BLEU-4 and CIDEr against five captions each.
 
-    python recipes/flickr8k/run.py DATA OUT [--steps N] [--pictures N] [--device auto]
+    python recipes/flickr8k/run.py DATA OUT [--minutes N] [--steps N] [--pictures N] [--device auto]
 
 DATA holds `Flickr8k.token.txt` (or .xz), the lists `Flickr_8k.trainImages.txt`, devImages and testImages,
 and the photographs in `images96.zip` or in a folder `Images`. No pretrained network is used: published
@@ -33,8 +33,8 @@ width = 384
 dropout = 0.3
 [model.encoder.front]
 kind = "convolution"
-channels = [48, 96, 192]
-blocks = 1
+channels = [48, 96, 256]
+blocks = 2
 warp = 0.15
 mirror = true
 
@@ -47,15 +47,22 @@ width = 384
 dropout = 0.4
 
 [batch]
-tokens = 24576
+tokens = 12288
 max_length = 128
+buckets = 8
 
 [train]
-steps = 8000
-rate = 1e-3
-warmup = 500
-evaluate_every = 500
-checkpoint_every = 500
+steps = 16000
+rate = 6e-4
+warmup = 1000
+decay = 0.01
+average = "ema"
+best_by = "score"
+evaluate_every = 1000
+evaluate_examples = 500
+checkpoint_every = 1000
+log_every = 100
+keep = 1
 
 [decode]
 beam = 4
@@ -91,4 +98,4 @@ def prepare(data: Path, out: Path, most: int | None) -> None:
 
 
 if __name__ == "__main__":
-    pictured.main(__doc__ or "", SETTINGS, prepare, ("test",))
+    pictured.main(__doc__ or "", {"soft": pictured.Form(SETTINGS)}, prepare, ("test",))

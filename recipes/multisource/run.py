@@ -1,6 +1,6 @@
 """English and German to French on Multi30k: both sources against each alone, and what damage to one does.
 
-    python recipes/multisource/run.py DATA OUT [--only NAME ...] [--jobs 3] [--device auto] [--steps 6000]
+    python recipes/multisource/run.py DATA OUT [--only NAME ...] [--jobs 3] [--steps 6000] [--minutes N]
 
 DATA holds `train.lc.norm.tok.en`, `.de` and `.fr`, and the same of `val` and the tests. Typed again, every
 run goes on where it was. OUT/results.json has the scores and their paired intervals; answers are beside it.
@@ -15,7 +15,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import regard
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import pictured
+
 from regard.evaluate import bleu, paired
 
 SIDE = {"kind": "transformer", "width": 128, "layers": 4, "heads": 4, "feedforward": 256}
@@ -42,16 +44,16 @@ def learn(name: str, options: argparse.Namespace) -> None:
         "batch.tokens": 4096,
         **{"train.steps": options.steps, "train.rate": 5e-3, "train.warmup": 2000},
         **{"train.evaluate_every": 500, "train.checkpoint_every": 500, "train.log_every": 100},
-        **{"train.evaluate_examples": 100, "train.average": "last", "train.average_last": 8},
+        **{"train.evaluate_examples": 100, "train.average": "ema", "train.keep": 1},
         **{"decode.beam": 5, "decode.penalty": "average", "decode.alpha": 1.0},
-        **({"train.precision": "bfloat16"} if options.device != "cpu" else {}),
     }
     files = [path(options.data, "train", side) for side in sources]
     valid = [path(options.data, "val", side) for side in (*sources, "fr")]
     target, several = path(options.data, "train", "fr"), len(sources) > 1
-    given = {"to": target} if several else {}
-    trained = regard.train(
+    given = {"to": target, "task": "multisource"} if several else {}
+    trained = pictured.train(
         *(files if several else (*files, target)),
+        minutes=options.minutes,
         out=options.out / name,
         valid=valid,
         settings=settings,
@@ -66,7 +68,7 @@ def learn(name: str, options: argparse.Namespace) -> None:
             {side: one[side] for side in sources if one[side]} if several else one[sources[0]]
             for one in asked
         ]
-        answers = [answer.text for answer in trained.predict(rows)]
+        answers = [" ".join(answer.text.split()) for answer in trained.predict(rows)]
         (options.out / f"{name}.{damage}.txt").write_text("".join(f"{one}\n" for one in answers))
 
 
@@ -89,15 +91,16 @@ def judge(options: argparse.Namespace) -> None:
     """BLEU of every file of answers, and how sure the gain over the better single source is."""
     right = path(options.data, TEST, "fr").read_text().splitlines()
     answers = {
-        file.stem: file.read_text().splitlines() for file in sorted(options.out.glob("*.*.txt"))
+        file.stem: file.read_text().split("\n")[:-1] for file in sorted(options.out.glob("*.*.txt"))
     }
     scores = {name: bleu(some, right, tokenize="none") for name, some in answers.items()}
-    alone = max((f"{name}.whole" for name in ALONE), key=lambda name: scores[name].value)
+    known = [f"{name}.whole" for name in ALONE if f"{name}.whole" in scores]
+    alone = max(known, key=lambda name: scores[name].value, default="")
     results = {"scores": {name: one.value for name, one in scores.items()}, "against": alone}
     results["gains"] = {
         name: str(paired(answers[alone], answers[f"{name}.whole"], right, tokenize="none"))
         for name in COMBINATIONS
-        if f"{name}.whole" in answers
+        if alone and f"{name}.whole" in answers
     }
     (options.out / "results.json").write_text(json.dumps(results, indent=1))
     print(json.dumps(results, indent=1))
@@ -111,6 +114,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=3)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--minutes", type=float, help="of each training")
     parser.add_argument("--one")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)

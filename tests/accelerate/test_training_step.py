@@ -16,10 +16,11 @@ from torch.utils._pytree import tree_leaves, tree_map
 from regard.accelerate import attend
 from regard.accelerate.attend.packed_rows import part_of
 from regard.accelerate.cuda_graph.training_step import RecordedStep, Recorder, WaitingError
+from regard.attention import shield
 from regard.attention.formula import AttendForm
 from regard.errors import MemoryLimitError
 from regard.run.folder import Run
-from regard.run.settings import TrainSettings
+from regard.run.settings import RunSettings, TrainSettings
 from regard.seams import using
 from regard.tasks.objective import Objective
 from regard.training import loop, optimise, progress, update
@@ -206,6 +207,36 @@ def test_padded_batches_are_recorded_where_a_decoder_is_recurrent(tmp_path, tape
     for name in ("plain", "recorded"):
         trained(tmp_path / name, changed(settings, record=name == "recorded"))
     assert tapes[1].recorded > 1  # as many as there are shapes that come more than a few times
+    assert tapes[1].played > 10
+    assert numbers_of(tmp_path / "plain") == numbers_of(tmp_path / "recorded")
+
+
+def pictured(**choices):
+    """A Transformer that reads pictures through a convolution, each drawn anew at every step."""
+    front = {"kind": "convolution", "channels": [3], "warp": 0.1, "elastic": 0.02}
+    model = {
+        "encoder": {"kind": "front", "width": 8, "front": front},
+        "reader": {"kind": "transformer", "width": 8, "layers": 1, "heads": 2, "feedforward": 8},
+    }
+    usual = {"workers": 0, "evaluate_every": 100, "evaluate_examples": 0, "rate": 1e-2}
+    return RunSettings.model_validate(
+        {
+            "task": "caption",
+            "data": {"toy": "digits", "examples": 30},
+            "text": {"kind": "word"},
+            "model": model,
+            "batch": {"tokens": 700, "max_length": 200, "buckets": 2},
+            "train": {**usual, **choices},
+        }
+    )
+
+
+def test_padded_batches_are_recorded_where_pictures_are_convolved(tmp_path, tapes, monkeypatch):
+    monkeypatch.setattr(shield, "can_look", lambda _states: False)  # as in training on a GPU
+    settings = pictured(steps=40)
+    for name in ("plain", "recorded"):
+        trained(tmp_path / name, changed(settings, record=name == "recorded"))
+    assert tapes[1].recorded > 1
     assert tapes[1].played > 10
     assert numbers_of(tmp_path / "plain") == numbers_of(tmp_path / "recorded")
 

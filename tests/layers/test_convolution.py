@@ -6,7 +6,7 @@ from torch import nn
 
 from regard.attention import Padding
 from regard.layers import Convolution, Patches
-from regard.layers.convolution import warped
+from regard.layers.convolution import displaced, warped
 from regard.models import Sizes, build
 from regard.models.encoder import FrontEncoder
 from regard.settings.architecture import ModelSettings
@@ -84,10 +84,26 @@ def test_warping_is_for_learning_alone_and_stays_inside_the_picture():
     assert drawn[1, :, :, 20:].abs().max() == 0
     assert torch.allclose(warped(maps, None, 0.0, False), maps)  # nothing to warp by
     ramp = torch.arange(30.0).expand(1, 1, 8, 30)
-    turned = {
+    turned = {  # seen in a mirror, or not
         tuple(warped(ramp, None, 0.0, True)[0, 0, 0].round().int().tolist()) for _ in range(20)
     }
     assert turned == {tuple(range(30)), tuple(range(29, -1, -1))}
+
+
+def test_elastic_distortion_moves_parts_by_about_as_much_as_asked_and_neighbours_alike():
+    torch.manual_seed(5)
+    maps = torch.zeros(40, 1, 64, 150)
+    aside = displaced(maps, 1.3)
+    assert aside.shape == (40, 2, 64, 150)
+    assert 0.5 < aside.std() < 1.3  # between the drawn points it is less than there
+    steps = [aside.diff(dim=axis).abs().max() for axis in (2, 3)]
+    assert max(steps) < 1.3  # neighbouring pixels stay neighbours
+    front = Convolution(ROWS, ROWS * CHANNELS, WIDTH, channels=(5,), elastic=0.1)
+    picture = pictures(20)[0][None]
+    first, second = (front.train().read(picture, None).states for _ in range(2))
+    assert not torch.allclose(first, second)
+    front.eval()
+    assert torch.equal(front.read(picture, None).states, front.read(picture, None).states)
 
 
 @pytest.mark.parametrize("front", [{"kind": "convolution"}, {"kind": "patches", "size": 4}])

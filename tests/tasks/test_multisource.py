@@ -283,3 +283,125 @@ def test_from_two_files_to_a_third_by_one_command(tmp_path, capsys):
     trace = regard.load(run, "cpu").look(json.loads(question))
     trace.save(tmp_path / "t.npz")
     assert Trace.load(tmp_path / "t.npz").describe() == trace.describe()
+
+
+# A sentence and its picture (Huang 2016).
+
+SEEN = {
+    **{"kind": "front", "width": 14, "dropout": 0.0},
+    "front": {"kind": "convolution", "channels": [5, 7]},
+}
+
+
+@pytest.fixture(scope="module")
+def pictured(tmp_path_factory):
+    """Lines, and pictures of two sizes."""
+    from regard.data.png import encode
+
+    folder, draw = tmp_path_factory.mktemp("pictured"), np.random.default_rng(3)
+    lines = ["en\tpicture\tde"]
+    for number in range(9):
+        size = (11, 13, 3) if number % 2 else (22, 26, 3)
+        pixels = draw.integers(0, 256, size, np.uint8)
+        (folder / f"{number}.png").write_bytes(encode(pixels))
+        lines.append(f"a dog {number}\t{number}.png\tein Hund {number}")
+    (folder / "t.tsv").write_text("\n".join(lines) + "\n")
+    found = list(
+        understand([folder / "t.tsv"], columns=Columns(("en", "picture"), "de")).examples()
+    )
+    task = Multisource.learn(lambda: iter(found), TextSettings(kind="word"))
+    return folder, task, found
+
+
+def questions_of(found):
+    first, second = found[0].question.sources, found[1].question.sources
+    return [
+        Question(first),
+        Question({"en": second["en"]}),
+        Question({"picture": second["picture"]}),
+        Question(second),
+    ]
+
+
+@pytest.mark.parametrize("combine", COMBINATIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sentence_and_its_picture_are_read_alone_as_beside_others_and_either_may_be_missing(
+    pictured, kind, combine
+):
+    _, task, found = pictured
+    model, target = made(task, kind, combine, encoders={"picture": SEEN}), np.array([5, 7, 2])
+    rows = [{**task.encode(one), "target": target.astype(np.int32)} for one in questions_of(found)]
+    together = task.logits(model, task.collate(rows, 31, 5))
+    for number, row in enumerate(rows):
+        alone = task.logits(model, task.collate([row], 1, 3))
+        assert torch.allclose(together[number, :3], alone[0], atol=1e-5), number
+    batch = task.collate([rows[1], rows[1]], 9, 3)
+    before = task.logits(model, batch)
+    batch.sources["picture"].values.fill_(255)
+    assert torch.equal(before, task.logits(model, batch)), "a picture that is not there was seen"
+
+
+def test_the_look_at_a_sentence_and_its_picture_has_a_grid_for_the_picture(pictured):
+    _, task, found = pictured
+    model = made(task, "transformer", "flat", encoders={"picture": SEEN})
+    for question in questions_of(found):
+        trace = look_inside(task, model, question, GREEDY)
+        crossed = {site.keys for site in trace.sites if site.queries == "target"}
+        assert crossed >= set(question.sources)
+        assert ("picture" in trace.axes) == ("picture" in question.sources)
+        if "picture" in trace.axes:
+            assert trace.axes["picture"].kind == "grid"
+
+
+def test_pictures_among_several_sources_are_stored_as_bytes_and_remembered(pictured):
+    _, task, found = pictured
+    again = Multisource.from_dict(task.to_dict())
+    assert again.sizes == task.sizes
+    for one, other in zip(task.rows(found), again.rows(found), strict=True):
+        assert all(np.array_equal(one[name], other[name]) for name in one)
+        assert one["picture"].dtype == np.uint8
+    assert task.columns["picture"].width == task.sizes.sources["picture"].features
+
+
+def test_a_sentence_and_its_picture_to_a_translation_by_one_command(pictured, tmp_path, capsys):
+    from regard.cli.main import status as main
+
+    folder, _, found = pictured
+    config = tmp_path / "settings.toml"
+    config.write_text(
+        """
+task = "multisource"
+[text]
+kind = "word"
+[model.encoder]
+kind = "rnn"
+width = 8
+[model.encoders.picture]
+kind = "front"
+width = 8
+front = { kind = "convolution", channels = [3, 3] }
+[model.reader]
+kind = "rnn"
+width = 8
+combine = "hierarchical"
+[train]
+steps = 3
+evaluate_every = 3
+evaluate_examples = 2
+"""
+    )
+    run = str(tmp_path / "run")
+    names = ["--from", "en", "--from", "picture", "--to", "de"]
+    assert main(["train", str(folder / "t.tsv"), *names, "--config", str(config), "-o", run]) == 0
+    capsys.readouterr()
+    asked = {"en": "a dog 1", "picture": {"image": str(folder / "1.png")}}
+    assert main(["predict", run, json.dumps(asked)]) == 0
+    assert regard.load(run).predict([{"en": "a dog 1"}, found[0].question])
+
+
+def test_a_sound_among_several_sources_is_refused_with_a_remedy():
+    from regard.data.example import Several
+
+    one = Several(Question({"en": "a", "voice": Sound("a.wav")}), "x")
+    with pytest.raises(DataError, match="Sound"):
+        Multisource.learn(lambda: iter([one]), TextSettings(kind="word"))

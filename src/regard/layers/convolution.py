@@ -98,8 +98,8 @@ class Convolution(FrontEnd):
     """One state a region: a square of 2^stages pixels and its surroundings (Xu 2015: annotation vectors).
 
     Without blocks a state sees 2^(stages + 1) - 1 pixels across, its own square in their middle, so that a
-    map of attention means the place it shows. While learning, `warp` distorts each picture a little, and
-    `mirror` turns half of them around.
+    map of attention means the place it shows. While learning, `warp` distorts each picture a little as a
+    whole, `elastic` each part of it for itself, and `mirror` turns half of them around.
     """
 
     def __init__(
@@ -112,6 +112,7 @@ class Convolution(FrontEnd):
         blocks: int = 0,
         dropout: float = 0.0,
         warp: float = 0.0,
+        elastic: float = 0.0,
         mirror: bool = False,
     ) -> None:
         super().__init__()
@@ -131,7 +132,7 @@ class Convolution(FrontEnd):
         )
         self.widen = nn.Linear(sizes[-1], width)
         self.dropout = nn.Dropout(dropout)
-        self.warp, self.mirror = warp, mirror
+        self.warp, self.elastic, self.mirror = warp, elastic, mirror
 
     def read(
         self, source: Float[Tensor, "batch length features"], padding: Padding | None
@@ -140,8 +141,8 @@ class Convolution(FrontEnd):
         lengths = None if padding is None else padding.lengths
         maps = source.unflatten(-1, (self.num_rows, self.channels)).permute(0, 3, 2, 1)
         maps = maps.contiguous(memory_format=torch.channels_last)
-        if self.training and (self.warp or self.mirror):
-            maps = warped(maps, lengths, self.warp, self.mirror)
+        if self.training and (self.warp or self.elastic or self.mirror):
+            maps = warped(maps, lengths, self.warp, self.mirror, self.elastic)
         for stage in self.stages:
             maps, lengths = stage(maps, lengths)
         rows, columns = maps.shape[-2:]
@@ -183,10 +184,13 @@ def kept(maps: Maps, real: Real) -> Maps:
     return maps if real is None else maps.masked_fill(~real, 0.0)
 
 
-def warped(maps: Maps, lengths: Tensor | None, warp: float, mirror: bool) -> Maps:
+def warped(
+    maps: Maps, lengths: Tensor | None, warp: float, mirror: bool, elastic: float = 0.0
+) -> Maps:
     """Each picture drawn anew after a random map of the plane: turned, sheared, stretched and moved a little.
 
     A `warp` of 0.1 stretches by up to 10%, moves by up to 5% of the height, and turns by up to 6 degrees.
+    An `elastic` of 0.02 moves each part of it, large as a symbol, by about 2% of the height (Simard 2003).
     """
     batch, (rows, columns) = len(maps), maps.shape[-2:]
     draw = torch.rand(batch, 7, device=maps.device) * 2 - 1
@@ -205,7 +209,18 @@ def warped(maps: Maps, lengths: Tensor | None, warp: float, mirror: bool) -> Map
     # A long formula that were turned as a whole would leave its picture, so only its baseline sways.
     from_y = high * y + tilt * x * (rows / (rows + 2 * middle[:, None, None])) + rows / 2
     from_y = from_y + moved[:, 1, None, None]
+    if elastic:
+        aside = displaced(maps, elastic * rows)
+        from_x, from_y = from_x + aside[:, 0], from_y + aside[:, 1]
     grid = torch.stack((from_x / columns * 2 - 1, from_y / rows * 2 - 1), -1)
     drawn = F.grid_sample(maps.float(), grid, padding_mode="zeros", align_corners=False)
     drawn = drawn.to(maps.dtype).contiguous(memory_format=torch.channels_last)
     return kept(drawn, real_columns(lengths, columns))
+
+
+def displaced(maps: Maps, pixels: float) -> Float[Tensor, "batch 2 rows columns"]:
+    """How far aside each pixel comes from: drawn for points a quarter of the height apart, smooth between."""
+    batch, (rows, columns) = len(maps), maps.shape[-2:]
+    across = -(-4 * columns // rows) + 1
+    coarse = torch.randn(batch, 2, 5, across, device=maps.device) * pixels
+    return F.interpolate(coarse, (rows, columns), mode="bicubic", align_corners=True)

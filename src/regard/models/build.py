@@ -230,6 +230,7 @@ def _front(settings: EncoderSettings, size: SourceSize) -> FrontEnd:
                 blocks=own.blocks,
                 dropout=settings.dropout,
                 warp=own.warp,
+                elastic=own.elastic,
                 mirror=own.mirror,
             )
         case SubsamplingFrontSettings() as own:

@@ -82,6 +82,9 @@ class ConvolutionFrontSettings(Settings):
     """Residual blocks in each stage, 0 to 4; each lets a state see further around its own region."""
     warp: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     """How far pictures are distorted at random while learning, as a share of their size: 0 to 0.3."""
+    elastic: Annotated[float, Field(ge=0, le=0.2)] = 0.0
+    """How far parts as large as a symbol are moved, each for itself, while learning, as a share of the
+    height: 0 to 0.05 (Simard 2003)."""
     mirror: bool = False
     """While learning, half of the pictures are seen as in a mirror; for photographs, not for writing."""
 

@@ -14,7 +14,9 @@ from typing import final
 import numpy as np
 
 from regard.attention.attention import INPUTS, SOURCES, TARGET
+from regard.data.columns import ColumnKind, Ids
 from regard.data.example import Example, Several
+from regard.data.image import PictureSettings
 from regard.decode import DecodeSettings
 from regard.errors import DataError, ModelFileError
 from regard.models import Model, Sizes
@@ -24,7 +26,7 @@ from regard.tasks.axis import Axis, Tokens
 from regard.tasks.batch import Batch, padded, shifted, side_by_side
 from regard.tasks.reading import OneReading, TextReading, reading_of, reads_text
 from regard.tasks.search import EMPTY, generate
-from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, only
+from regard.tasks.task import Examples, Forced, Prediction, Progress, Reads, Row, Task, only
 from regard.tasks.writing import Writing
 from regard.text import END, Codec, TextSettings
 
@@ -45,7 +47,24 @@ class Multisource(Writing):
     def learn(
         cls, examples: Examples, settings: TextSettings, progress: Progress | None = None
     ) -> Multisource:
-        """One vocabulary over every text, or one a text; pictures and sounds say how large they are."""
+        """One vocabulary over every text, or one a text, and the form of the first pictures."""
+        return cls._learned(examples, settings, PictureSettings(), progress)
+
+    @classmethod
+    def learn_from(
+        cls, examples: Examples, settings: Reads, progress: Progress | None = None
+    ) -> Task:
+        """The same, with what a person decided about pictures."""
+        return cls._learned(examples, settings.text, settings.picture, progress)
+
+    @classmethod
+    def _learned(
+        cls,
+        examples: Examples,
+        settings: TextSettings,
+        picture: PictureSettings,
+        progress: Progress | None,
+    ) -> Multisource:
         firsts = _first_of_each(only(examples(), Several))
         texts = [name for name, source in firsts.items() if isinstance(source, str)]
 
@@ -67,9 +86,14 @@ class Multisource(Writing):
         else:
             target = Codec.train(written(), settings, progress)
             codecs = {name: Codec.train(lines(name), settings, progress) for name in texts}
+
+        def given(name: str) -> Iterator[Source]:
+            every = (one.question.sources.get(name) for one in only(examples(), Several))
+            return (source for source in every if source is not None)
+
         readings = {
-            name: TextReading(codecs[name]) if name in codecs else reading_of(source)
-            for name, source in firsts.items()
+            name: TextReading(codecs[name]) if name in codecs else reading_of(given(name), picture)
+            for name in firsts
         }
         return cls(readings, target)
 
@@ -106,6 +130,11 @@ class Multisource(Writing):
     def sources(self) -> tuple[str, ...]:  # type: ignore[override]
         """What it reads, by name."""
         return tuple(self.readings)
+
+    @property
+    def columns(self) -> dict[str, ColumnKind]:
+        """Each source as its reading stores it."""
+        return {**{name: one.column for name, one in self.readings.items()}, "target": Ids()}
 
     @classmethod
     def trial_sizes(cls, *, shared: bool) -> Sizes | None:  # noqa: ARG003

@@ -7,15 +7,19 @@ them is drawn along.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
+from regard.data.columns import ColumnKind, Ids, Pixels
+from regard.data.columns import Frames as FramesColumn
+from regard.data.image import LOOKED_AT, PictureForm, PictureSettings, read
 from regard.errors import DataError, ModelFileError, UsageError, nearest
 from regard.models import SourceSize
-from regard.question import Source
-from regard.tasks.axis import Axis, typed
+from regard.question import Image, Source
+from regard.tasks.axis import Axis, Grid, typed
 from regard.text import END, Codec
 
 
@@ -28,6 +32,11 @@ class OneReading(ABC):
     @abstractmethod
     def size(self) -> SourceSize:
         """What the model must know of it."""
+
+    @property
+    def column(self) -> ColumnKind:
+        """How it is stored."""
+        return Ids()
 
     @abstractmethod
     def encode(self, source: Source | None) -> np.ndarray:
@@ -97,7 +106,64 @@ class TextReading(OneReading):
         return cls(Codec.from_json(document))
 
 
-READINGS: tuple[type[OneReading], ...] = (TextReading,)
+@final
+@dataclass(frozen=True, eq=False)
+class PictureReading(OneReading):
+    """The columns of a picture, all brought to one form."""
+
+    form: PictureForm
+    kind = "picture"
+
+    @classmethod
+    def learn(cls, pictures: Iterable[Image], settings: PictureSettings) -> PictureReading:
+        """The form of the first pictures."""
+        some = (read(one.data) for one, _ in zip(pictures, range(LOOKED_AT), strict=False))
+        return cls(PictureForm.of(some, settings))
+
+    @property
+    def size(self) -> SourceSize:
+        """A column has rows x channels numbers."""
+        return SourceSize(features=self.form.width, rows=self.form.rows)
+
+    @property
+    def column(self) -> ColumnKind:
+        """Pixels as bytes, each picture once; features as they are."""
+        width = self.form.width
+        return FramesColumn(width) if self.form.features else Pixels(width)
+
+    def encode(self, source: Source | None) -> np.ndarray:
+        """One frame a column; none, where there is no picture."""
+        if source is None or source == "":
+            return np.zeros((0, self.form.width), np.float32 if self.form.features else np.uint8)
+        return self.form.frames(read(_origin(source)))
+
+    def axis(self, source: Source) -> Axis:
+        """Its cells, above the picture as the model saw it."""
+        picture = read(_origin(source))
+        return Grid(self.form.rows, len(self.form.frames(picture)), self.form.shown(picture))
+
+    def to_json(self) -> str:
+        """The form."""
+        return self.form.to_json()
+
+    @classmethod
+    def from_json(cls, document: str) -> PictureReading:
+        """The form."""
+        return cls(PictureForm.from_json(document))
+
+
+def _origin(source: Source) -> object:
+    """What a picture is read from: a path or a data URL, typed alone too, or its numbers."""
+    if isinstance(source, Image | str):
+        return source.data if isinstance(source, Image) else source
+    raise UsageError(
+        f"a picture is wanted, and this is {type(source).__name__}",
+        where="question",
+        remedy='give its path: {"image": "dog.jpg"}',
+    )
+
+
+READINGS: tuple[type[OneReading], ...] = (TextReading, PictureReading)
 
 
 def reads_text(source: Source) -> bool:
@@ -105,10 +171,15 @@ def reads_text(source: Source) -> bool:
     return isinstance(source, str)
 
 
-def reading_of(source: Source) -> OneReading:
-    """How a source that is no text is read."""
+def reading_of(sources: Iterable[Source], settings: PictureSettings) -> OneReading:
+    """How a source that is no text is read; all of them are of one kind."""
+    some = iter(sources)
+    first = next(some)
+    if isinstance(first, Image):
+        rest = (one for one in some if isinstance(one, Image))
+        return PictureReading.learn((one for part in ((first,), rest) for one in part), settings)
     raise DataError(
-        f"a source cannot be a {type(source).__name__}",
+        f"of several sources none can be a {type(first).__name__} yet",
         where="data.sources",
-        remedy="give texts, pictures or sounds",
+        remedy="give texts and pictures; of a sound alone, learn with --task transcribe",
     )

@@ -2,8 +2,8 @@
 
 The one idea: packed batches have one shape, so every step does the same work on the same memory. What changes
 from step to step, the batch, its count, the rate and the seed, is written where the recording reads it.
-Padded batches have a few shapes, and are recorded where the decoder is recurrent: its many small operations
-take longer to launch than to do.
+Padded batches have a few shapes, and are recorded where the decoder is recurrent or a picture is convolved:
+their many small operations take longer to launch than to do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.models import RnnDecoder
+from regard.layers import Convolution
+from regard.models import Model, RnnDecoder
 from regard.run.device import is_out_of_memory
 from regard.run.settings import TrainSettings
 from regard.tasks import Batch
@@ -146,9 +147,9 @@ class RecordedStep(StepForm):
     recorder: Callable[[torch.device, Learned], Recorder] = _graphs
 
     def takes(self, settings: TrainSettings, world: World, learned: Learned) -> bool:
-        """Steps of one batch on one GPU can be recorded, if they are compiled or recurrent."""
+        """Steps of one batch on one GPU can be recorded, if they are compiled or have many operations."""
         alone = world.size == 1 and settings.accumulate == 1
-        gains = settings.compile or isinstance(learned.model.reader, RnnDecoder)
+        gains = settings.compile or has_many_operations(learned.model)
         fits = settings.record and gains and alone and learned.is_fused
         return fits and world.device.type in self.devices
 
@@ -198,7 +199,7 @@ class Recordings(WholeSteps):
         self.fault = ""  # in full, why there are no recordings any more
         self._parameters = list(learned.model.parameters())
         reader = learned.model.reader
-        self._is_recurrent = isinstance(reader, RnnDecoder)
+        self._takes_padded = has_many_operations(learned.model)
         self._steps: Callable[[], AbstractContextManager[None]] = nullcontext
         if isinstance(reader, RnnDecoder) and stepper.settings.compile:
             self._steps = partial(reader.stepping_by, torch.compile(reader.advance, dynamic=True))
@@ -209,7 +210,7 @@ class Recordings(WholeSteps):
         """The step's numbers, to be read later; None when it was not taken, and must be in the usual way."""
         if self.recorder is None or len(turn.batches) != 1:
             return None
-        if turn.batches[0].packing is None and not self._is_recurrent:
+        if turn.batches[0].packing is None and not self._takes_padded:
             return None
         if self.stepper.limit is not None and turn.pieces[0].tokens > self.stepper.limit:
             return None
@@ -282,6 +283,12 @@ class Recordings(WholeSteps):
         self._stages.clear()
         self.stepper.learner.zero_grad(set_to_none=True)
         self.tell(f"steps are not recorded: {why}")
+
+
+def has_many_operations(model: Model) -> bool:
+    """Whether a step is so many small operations that to launch them takes longer than to do them."""
+    convolves = any(isinstance(part, Convolution) for part in model.modules())
+    return convolves or isinstance(model.reader, RnnDecoder)
 
 
 def _tensors(batch: Batch) -> tuple[Tensor, ...]:
