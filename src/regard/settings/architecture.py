@@ -248,6 +248,29 @@ class RnnReaderSettings(Settings):
     """Share of neurons left out while learning."""
 
 
+class WindowReaderSettings(Settings):
+    """A feed-forward language model over its last words that attends to the source (Rush 2015; L84)."""
+
+    kind: Literal["window"] = "window"
+    """A feed-forward network writes, which sees its last words alone."""
+    window: Annotated[int, Field(ge=1, le=100)] = 5
+    """How many of its last words a step sees: 3 to 10; C in Rush 2015."""
+    width: PositiveInt = 256
+    """Neurons of the hidden layer over those words: 100 to 1,000."""
+    embedding: PositiveInt = 128
+    """Neurons of each of those words, in two tables: one for the language model, one to attend with."""
+    smooth: Annotated[int, Field(ge=0, le=20)] = 2
+    """What is read at a source position is the mean over so many neighbours to each side: 0 to 5."""
+    score: ScoreName = "general"
+    """How well the last words and a source position go together."""
+    normalise: NormaliserName = "softmax"
+    """How scores become weights."""
+    max_length: PositiveInt = 512
+    """The most source positions, where the score counts them."""
+    dropout: Dropout = 0.1
+    """Share of neurons left out while learning."""
+
+
 class TransformerReaderSettings(StackSettings):
     """A Transformer decoder (L66)."""
 
@@ -314,7 +337,12 @@ EncoderSettings = Annotated[
     RnnEncoderSettings | TransformerSettings | FrontEncoderSettings, Field(discriminator="kind")
 ]
 ReaderSettings = Annotated[
-    RnnReaderSettings | TransformerReaderSettings | TagSettings | ClassifySettings | PointSettings,
+    RnnReaderSettings
+    | TransformerReaderSettings
+    | WindowReaderSettings
+    | TagSettings
+    | ClassifySettings
+    | PointSettings,
     Field(discriminator="kind"),
 ]
 
