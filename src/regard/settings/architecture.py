@@ -32,7 +32,7 @@ NormaliserName = Literal[
 ]
 ChoosingName = Literal["sampled"]  # normalisers that choose by chance, and learn by REINFORCE
 PositionName = Literal["none", "sinusoidal", "sinusoidal-halves", "learned", "rotary", "alibi"]
-Reach = Literal["full", "window", "strided", "global-window"]
+Reach = Literal["full", "causal", "window", "strided", "global-window"]
 CellName = Literal["elman", "gru", "lstm"]
 TapeCellName = Literal["lstmn"]  # cells that keep every state and attend to them
 Activation = Literal["relu", "gelu", "gelu-tanh", "swish", "swiglu"]
@@ -181,7 +181,7 @@ class StackSettings(Settings):
     position_base: PositiveFloat = 10000.0
     """The longest wave of sinusoidal and rotary positions, over 2 pi."""
     reach: Reach = "full"
-    """Who may be attended to."""
+    """Who may be attended to; causal is everything up to oneself, as always in a decoder."""
     reach_size: PositiveInt = 32
     """Of the window, or the stride."""
     max_length: PositiveInt = 512
@@ -382,3 +382,18 @@ class ModelSettings(Settings):
     """Writes, tags, classifies or points."""
     share_embedding: bool = True
     """Source and target have one table, where they have one vocabulary."""
+
+
+def encoder_of(model: ModelSettings) -> EncoderSettings | None:
+    """What another model may take over to read with: the encoder of this one.
+
+    A language model of Transformer blocks has none, and its decoder is one all the same: an encoder in which
+    each position sees nothing behind it (Radford 2018).
+    """
+    reader = model.reader
+    if model.encoder is not None or not isinstance(reader, TransformerReaderSettings):
+        return model.encoder
+    shared = reader.model_dump(include=set(StackSettings.model_fields))
+    if reader.reach != "full":
+        return None
+    return TransformerSettings.model_validate({**shared, "reach": "causal"})
