@@ -165,7 +165,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, help="for each pre-training")
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--width", type=int, default=256, help="of the encoder, which has 4 layers")
     options = parser.parse_args()
+    STACK.update(width=options.width, feedforward=4 * options.width)
     options.out.mkdir(parents=True, exist_ok=True)
     prepare(options)
     for name in ("masked", "next"):

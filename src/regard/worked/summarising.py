@@ -116,7 +116,7 @@ def copy_or_generate(
             Step("probabilities", "p(w)", plain(mixed), columns=every,
                  note=f"They sum to {float(mixed.sum()):.4g}; words behind `<unk>` are in no vocabulary."),
             Step("coverage loss", "sum_i min(a_i, c_i)", float(torch.minimum(weights, covered).sum()),
-                 note="High where attention goes back to what it has read: that is how a summary says things twice."),
+                 note="High where attention goes back to what it has read: so things are said twice."),
             Step("new coverage", "c + a", plain(covered + weights), columns=tuple(source)),
         ),
         result=Step("word", "the highest", every[int(mixed.argmax())]),
