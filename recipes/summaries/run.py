@@ -1,4 +1,4 @@
-"""Synopses of Debian packages from their descriptions: a pointer-generator, and one that only generates.
+"""Synopses of Debian packages from descriptions: a pointer-generator, the same without copying, and ABS.
 
     python recipes/summaries/run.py DATA OUT [--seconds 120] [--device auto] [--only NAME ...] [--examples N]
 
@@ -15,20 +15,30 @@ import lzma
 import signal
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
 import regard
 
 LONGEST = 80  # words of a description that are read
-ROWS = {"copying": True, "generating": False}
+# See 2017 with and without copying; Rush 2015, a window of words and attention to embedded source words.
+ROWS = {
+    "copying": {"model.encoder.width": 256, "model.reader.width": 256, "model.reader.copies": True},
+    "generating": {
+        "model.encoder.width": 256,
+        "model.reader.width": 256,
+        "model.reader.copies": False,
+    },
+    "abs": {"model.encoder.width": 200, "model.reader.width": 400, "model.reader.embedding": 200},
+}
 
 
-def prepare(data: Path, out: Path) -> None:
+def prepare(data: Path, out: Path, most: int | None) -> None:
     """The first words of each description, a tab, and its synopsis."""
     for part, name in (("train", "train.tsv.xz"), ("valid", "valid.tsv"), ("test", "test.tsv")):
         opened = lzma.open if name.endswith(".xz") else open
         with opened(data / name, "rt", encoding="utf-8") as lines:
-            rows = [line.rstrip("\n").split("\t") for line in lines]
+            rows = [line.rstrip("\n").split("\t") for line in islice(lines, most)]
         made = [
             f"{' '.join(row[1].split()[:LONGEST])}\t{row[2]}\n" for row in rows if len(row) == 3
         ]
@@ -39,21 +49,26 @@ def learn(name: str, options: argparse.Namespace) -> None:
     settings = {
         "task": "summarise",
         **{"text.kind": "word", "text.vocabulary": 20000, "text.min_count": 3},
+        **ROWS[name],
         **{
-            "model.encoder.width": 256,
-            "model.reader.width": 256,
-            "model.reader.copies": ROWS[name],
+            "model.encoder.dropout": 0.2,
+            "model.reader.dropout": 0.2,
+            "batch.tokens": options.tokens,
         },
-        **{"model.encoder.dropout": 0.2, "model.reader.dropout": 0.2, "batch.tokens": 8192},
         **{"train.steps": options.steps, "train.rate": 2e-3, "train.warmup": 200},
-        **{"train.evaluate_every": 100, "train.checkpoint_every": 100, "train.log_every": 50},
-        **{"train.evaluate_examples": 16, "objective.coverage": 0.2},
+        **{
+            "train.evaluate_every": options.every,
+            "train.checkpoint_every": options.every,
+            "train.log_every": 50,
+        },
+        **{"train.evaluate_examples": 16, "train.average": "ema"},
+        **({} if name == "abs" else {"objective.coverage": 0.2}),
     }
     regard.train(
         options.out / "train.tsv",
         out=options.out / name,
         valid=options.out / "valid.tsv",
-        preset="see2017",
+        preset="rush2015" if name == "abs" else "see2017",
         settings=settings,
         device=options.device,
     )
@@ -98,6 +113,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--seconds", type=float, default=1800)
     parser.add_argument("--examples", type=int, default=500)
+    parser.add_argument("--tokens", type=int, default=8192)
+    parser.add_argument("--lines", type=int, help="of each file, for a trial")
+    parser.add_argument("--every", type=int, default=100)
     parser.add_argument("--part", choices=("learn", "judge"))
     parser.add_argument("--one")
     options = parser.parse_args()
@@ -105,7 +123,7 @@ def main() -> None:
     if options.one:
         {"learn": learn, "judge": judge}[options.part](options.one, options)
         return
-    prepare(options.data, options.out)
+    prepare(options.data, options.out, options.lines)
     together(options, "learn", options.seconds)
     together(options, "judge", None)
     found = {name: options.out / f"{name}.json" for name in options.only}

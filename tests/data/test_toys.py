@@ -29,6 +29,7 @@ TASKS = {
         "numbers-fr",
         "numbers-de",
         "headlines",
+        "bulletins",
     },
     "point": {"sort", "hull", "tour"},
     "parse": {"grammar"},

@@ -1,6 +1,7 @@
 """ROUGE by hand, and against the definitions written as plain loops (Lin 2004)."""
 
 from itertools import combinations
+from random import Random
 
 import pytest
 
@@ -88,3 +89,36 @@ def test_words_that_were_wanted():
     found = words_said(["Ada of Bo sells 3", "Cy"], [["Ada", "Bo", "7"], ["Cy", "Cy"]], "x", "word")
     assert found.value == pytest.approx(100 * 3 / 5)
     assert words_said(["a"], [[]], "x", "word") is None
+
+
+def test_against_the_usual_package():
+    """`rouge-score` on random English words, punctuation and numbers; it is no dependency of ours."""
+    scorer = pytest.importorskip("rouge_score.rouge_scorer")
+    usual = scorer.RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=False)
+    chance = Random(17)
+    words = [
+        "The",
+        "the",
+        "cat,",
+        "a",
+        "dog.",
+        "It's",
+        "3.5",
+        "km",
+        "to-day!",
+        "mat",
+        "sat",
+        "on_it",
+        "(or)",
+        "not",
+        "re-read",
+    ]
+    said, due = (
+        [" ".join(chance.choices(words, k=chance.randint(0, 12))) for _ in range(300)]
+        for _ in range(2)
+    )
+    found = {one.name: one.value for one in rouge(said, due)}
+    scores = [usual.score(right, text) for text, right in zip(said, due, strict=True)]
+    for name, own in (("rouge1", "ROUGE-1"), ("rouge2", "ROUGE-2"), ("rougeL", "ROUGE-L")):
+        mean = sum(score[name].fmeasure for score in scores) / len(scores)
+        assert found[own] == pytest.approx(100 * mean)

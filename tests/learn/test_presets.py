@@ -25,6 +25,7 @@ REACHED = {
     "vinyals2015-hull": 58,
     "vinyals2015-tour": 36,
     "see2017": 98,
+    "rush2015": 97,
     "chan2016": 96,
     "merity2016": 97,
     "tagger": 97,

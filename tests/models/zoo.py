@@ -19,6 +19,7 @@ from regard.layers import CellName
 from regard.models import (
     ClassifySettings,
     Decoder,
+    FrontEncoderSettings,
     Model,
     ModelSettings,
     Pointer,
@@ -29,6 +30,7 @@ from regard.models import (
     TagSettings,
     TransformerReaderSettings,
     TransformerSettings,
+    WindowReaderSettings,
     build,
 )
 from regard.settings.architecture import (
@@ -76,6 +78,11 @@ def rnn_reader(**choices) -> RnnReaderSettings:
 
 def transformer_reader(**choices) -> TransformerReaderSettings:
     return TransformerReaderSettings(**{**BLOCKS, **choices})
+
+
+def window_reader(**choices) -> WindowReaderSettings:
+    sizes = {"width": 7, "embedding": 5, "window": 3, "smooth": 1, "max_length": 19}
+    return WindowReaderSettings(**{**sizes, **choices})
 
 
 def pointer(**choices) -> PointSettings:
@@ -200,6 +207,14 @@ DECODERS: dict[str, ModelSettings] = {
         encoder=transformer(), reader=rnn_reader(looks="before", copies=True)
     ),
     "copies-transformer": ModelSettings(encoder=rnn(), reader=transformer_reader(copies=True)),
+    "window-front": ModelSettings(encoder=FrontEncoderSettings(width=6), reader=window_reader()),
+    **{
+        f"window-{score}": ModelSettings(
+            encoder=rnn(width=10), reader=window_reader(score=score, window=2, smooth=smooth)
+        )
+        for score, smooth in (("general", 2), ("additive", 0), ("location", 0))
+    },
+    "lm-window": ModelSettings(reader=window_reader()),
     "sound-pyramid": ModelSettings(
         encoder=rnn(cell="lstm", layers=3, pyramid=2),
         reader=rnn_reader(score="location-aware", input_feeding=True),

@@ -144,3 +144,51 @@ def test_an_encoder_of_another_shape_cannot_be_started_from(pretrained, tmp_path
 def test_masks_are_filled_in_from_the_command_line(pretrained, capsys):
     assert status(["predict", str(pretrained), f"mia had a {MASK} .", "--device", "cpu"]) == 0
     assert capsys.readouterr().out.startswith("mia had a ")
+
+
+@pytest.fixture(scope="module")
+def language_model(tmp_path_factory):
+    """A small decoder that has continued a few stories."""
+    folder = tmp_path_factory.mktemp("language") / "run"
+    changes = ["model.reader.width=16", "model.reader.layers=2", "model.reader.heads=2"]
+    changes += ["model.reader.feedforward=16", "train.steps=3", "train.evaluate_every=3"]
+    settings = resolve(name="language", changes=[*changes, "data.examples=40"])
+    train(folder, settings, Listener(), device="cpu")
+    return folder
+
+
+def test_a_tagger_starts_with_the_blocks_of_a_language_model(language_model, tmp_path):
+    """The task follows from the toy; what has read from left to right goes on to read so."""
+    few = ["train.steps=1", "train.evaluate_every=1", "train.rate=1e-9", "data.examples=40"]
+    settings = resolve(start=str(language_model), toy="parts", changes=few)
+    assert settings.task == "tag"
+    assert settings.model.encoder.reach == "causal"
+    train(tmp_path / "run", settings, Listener(), device="cpu")
+    run, origin = Run.open(tmp_path / "run"), Run.open(language_model)
+    assert run.task.source.to_json() == origin.task.codec.to_json()
+    model, before = run.load_model(), origin.load_model()
+    after = model.state_dict()
+    taken = {name for name in after if name.startswith("encoder.")}
+    assert taken == {
+        name.replace("reader.", "encoder.", 1)
+        for name in before.state_dict()
+        if name.startswith(("reader.embedding.", "reader.blocks.", "reader.norm."))
+    }
+    ids = torch.tensor([[5, 9, 7, 6]])
+    states = before.eval().reader.hidden(before.encode(ids[:, :0]), ids)
+    torch.testing.assert_close(model.eval().encode(ids).states, states, atol=1e-5, rtol=1e-5)
+    both_ways = [*few, "model.encoder.reach=full"]
+    settings = resolve(start=str(language_model), toy="parts", changes=both_ways)
+    train(tmp_path / "both", settings, Listener(), device="cpu")
+
+
+def test_a_recurrent_language_model_has_nothing_to_read_with(tmp_path):
+    changes = [
+        "data.examples=40",
+        "train.steps=1",
+        "train.evaluate_every=1",
+        "model.reader.width=8",
+    ]
+    train(tmp_path / "run", resolve(name="cheng2016", changes=changes), Listener(), device="cpu")
+    with pytest.raises(UsageError, match="no encoder"):
+        resolve(start=str(tmp_path / "run"), toy="parts")

@@ -21,6 +21,7 @@ from regard.models import (
     StackSettings,
     TransformerReaderSettings,
     TransformerSettings,
+    WindowReaderSettings,
 )
 from regard.tasks import Task
 
@@ -48,7 +49,12 @@ class Room:
                 writes.append(reader.max_length)
                 if reader.score == "location" and settings.encoder is not None:
                     reads.append(reader.max_length)
-            case RnnReaderSettings() | ClassifySettings() | PointSettings() as reader:
+            case (
+                RnnReaderSettings()
+                | ClassifySettings()
+                | PointSettings()
+                | WindowReaderSettings() as reader
+            ):
                 if reader.score == "location" and settings.encoder is not None:
                     reads.append(reader.max_length)
         return cls(_whole_bucket(min(reads)) if reads else None, min(writes, default=None))

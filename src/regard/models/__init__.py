@@ -27,6 +27,7 @@ from regard.models.readers import (
 from regard.models.rnn_decoder import RnnDecoder
 from regard.models.sentinel import PointerSentinel
 from regard.models.transformer_decoder import TransformerDecoder
+from regard.models.window_decoder import WindowDecoder
 from regard.question import SOURCE
 from regard.settings.architecture import (
     ClassifySettings,
@@ -39,6 +40,7 @@ from regard.settings.architecture import (
     TagSettings,
     TransformerReaderSettings,
     TransformerSettings,
+    WindowReaderSettings,
 )
 
 __all__ = [
@@ -77,6 +79,8 @@ __all__ = [
     "TransformerEncoder",
     "TransformerReaderSettings",
     "TransformerSettings",
+    "WindowDecoder",
+    "WindowReaderSettings",
     "build",
     "count_parameters",
     "heads_by_site",

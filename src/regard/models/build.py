@@ -34,6 +34,7 @@ from regard.models.build_decoder import (
     rnn_decoder_of_several,
     table_of,
     transformer_decoder,
+    window_decoder,
 )
 from regard.models.build_transformer import (
     encoder_block,
@@ -71,6 +72,7 @@ from regard.settings.architecture import (
     TagSettings,
     TransformerReaderSettings,
     TransformerSettings,
+    WindowReaderSettings,
 )
 
 
@@ -105,7 +107,8 @@ def _noise(
     """How the only source is corrupted while learning; labels belong to words, and need them all."""
     if not settings.noise.is_any:
         return None
-    writes = isinstance(settings.reader, (RnnReaderSettings, TransformerReaderSettings))
+    written = (RnnReaderSettings, TransformerReaderSettings, WindowReaderSettings)
+    writes = isinstance(settings.reader, written)
     if (
         not writes
         or not isinstance(encoder, Encoder)
@@ -299,6 +302,8 @@ def _reader(
         case TransformerReaderSettings():
             made = transformer_decoder(reader, sizes, width if encoder else None, shared)
             return copying(reader, sizes, made, width if encoder else None)
+        case WindowReaderSettings():
+            return window_decoder(reader, sizes, width if encoder else None)
 
 
 def _reader_of_several(

@@ -27,6 +27,7 @@ from regard.models.marginal import Marginal
 from regard.models.rnn_decoder import RnnDecoder
 from regard.models.sentinel import PointerSentinel
 from regard.models.transformer_decoder import TransformerDecoder
+from regard.models.window_decoder import WindowDecoder
 from regard.question import SOURCE
 from regard.settings.architecture import (
     ClassifySettings,
@@ -35,6 +36,7 @@ from regard.settings.architecture import (
     RnnReaderSettings,
     StackSettings,
     TransformerReaderSettings,
+    WindowReaderSettings,
 )
 
 
@@ -77,7 +79,7 @@ class Sizes:
 
 
 def one_head(
-    settings: ClassifySettings | PointSettings | RnnReaderSettings,
+    settings: ClassifySettings | PointSettings | RnnReaderSettings | WindowReaderSettings,
     site: Site,
     query_width: int,
     key_width: int,
@@ -91,7 +93,7 @@ def one_head(
     )
     if isinstance(settings, PointSettings):
         return Attention(score, Softmax(), site=site)
-    if isinstance(settings, ClassifySettings):
+    if isinstance(settings, (ClassifySettings, WindowReaderSettings)):
         return Attention(score, make_normaliser(settings.normalise), site=site)
     # What is summed over all choices is weighed by their chances, the softmax of the scores.
     name = "softmax" if settings.normalise == "marginal" else settings.normalise
@@ -194,6 +196,32 @@ def transformer_decoder(
         final_norm(settings),
         output_layer(settings.width, sizes.target, tied, settings.output_bias),
         mask=reach(settings),
+        begin=sizes.begin,
+        end=sizes.end,
+    )
+
+
+def window_decoder(
+    settings: WindowReaderSettings, sizes: Sizes, source_width: int | None
+) -> WindowDecoder:
+    """A feed-forward language model over its last words, with attention to the source if there is one."""
+    need(sizes.target, "a vocabulary has at least one symbol")
+    size, own = settings.embedding, {"dropout": settings.dropout, "unknown": sizes.unknown}
+    attention = asking = None
+    if source_width is not None:
+        site = Site("cross", TARGET, SOURCE)
+        attention = one_head(settings, site, settings.window * size, source_width)
+        # Not scaled: a product of two long vectors of unit variance would begin with one weight of 1.
+        asking = Embedding(sizes.target, size, scale=False, **own)
+    return WindowDecoder(
+        Embedding(sizes.target, size, **own),
+        output_layer(settings.width + (source_width or 0), sizes.target, None, True),
+        asking=asking,
+        attention=attention,
+        width=settings.width,
+        window=settings.window,
+        smooth=settings.smooth,
+        dropout=settings.dropout,
         begin=sizes.begin,
         end=sizes.end,
     )

@@ -8,6 +8,7 @@ from regard.attention import (
     Added,
     Alibi,
     Attention,
+    Causal,
     GlobalWindow,
     Heads,
     Learned,
@@ -176,6 +177,8 @@ def reach(settings: StackSettings) -> Mask | None:
     match settings.reach:
         case "full":
             return None
+        case "causal":  # which a decoder is by itself
+            return Causal() if isinstance(settings, TransformerSettings) else None
         case "window":
             return Window(settings.reach_size, settings.reach_size)
         case "strided":

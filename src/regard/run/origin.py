@@ -18,6 +18,7 @@ from regard.run import files, weights
 from regard.run.find import folder_of, read_bounded, read_settings
 from regard.run.load import LONGEST_TASK, outline, read_task
 from regard.run.settings import HARMLESS, RunSettings
+from regard.settings.architecture import encoder_of
 
 FIXED = ("task", "start", "text", "data.toy", "data.examples", "data.vectors", "data.on_bad_utf8")
 ENCODER = "encoder."  # how the names of an encoder's weights begin
@@ -174,7 +175,8 @@ def fetch_start(folder: Path, settings: RunSettings) -> None:
 
 def _fetch_encoder(folder: Path, origin: Path, settings: RunSettings, earlier: RunSettings) -> None:
     """Of a model for another task: its encoder, and the vocabulary that its weights belong to."""
-    if _shape(settings.model.encoder) != _shape(earlier.model.encoder):
+    reads = encoder_of(earlier.model)
+    if _shape(settings.model.encoder) != _shape(reads):
         raise UsageError(
             f"{settings.start} has another encoder than these settings describe",
             where="model.encoder",
@@ -183,6 +185,8 @@ def _fetch_encoder(folder: Path, origin: Path, settings: RunSettings, earlier: R
     task = read_task(origin / "tokenizer.json", earlier.task)
     documents = task.to_dict()
     pieces = documents.get("source", documents.get("shared"))
+    if earlier.model.encoder is None:  # a language model, whose blocks become an encoder
+        pieces = documents.get("target")
     if pieces is None:
         raise UsageError(
             f"{settings.start} reads no text that another task could read",
@@ -190,6 +194,8 @@ def _fetch_encoder(folder: Path, origin: Path, settings: RunSettings, earlier: R
             remedy="start from a model that reads text, or from nothing",
         )
     _, stored = outline(origin / "model.safetensors", earlier.model, task.sizes)
+    if earlier.model.encoder is None:
+        stored = {_as_encoder(name): value for name, value in stored.items()}
     kept = {name: value for name, value in stored.items() if name.startswith(ENCODER)}
     files.make_folder(start_weights(folder).parent)
     weights.write(start_weights(folder), kept)
@@ -197,9 +203,21 @@ def _fetch_encoder(folder: Path, origin: Path, settings: RunSettings, earlier: R
     files.write_atomic(start_vocabulary(folder), pieces.encode())
 
 
+def _as_encoder(name: str) -> str:
+    """Where a weight of a language model lies in the encoder that its blocks become."""
+    parts = ("reader.embedding.", "reader.blocks.", "reader.norm.")
+    return ENCODER + name.removeprefix("reader.") if name.startswith(parts) else name
+
+
 def _shape(encoder: Settings | None) -> dict[str, Any]:
-    """What decides the shapes of an encoder's weights; dropout does not, and gates may be new."""
-    return {} if encoder is None else encoder.model_dump(exclude={"dropout", "gates"})
+    """What decides the shapes of an encoder's weights; dropout does not, and gates may be new.
+
+    Nor does whether it looks ahead: what has read from left to right may go on to read both ways.
+    """
+    if encoder is None:
+        return {}
+    tree = encoder.model_dump(exclude={"dropout", "gates"})
+    return {**tree, "reach": "full"} if tree.get("reach") == "causal" else tree
 
 
 def _refuse_other_text(settings: RunSettings, earlier: RunSettings) -> None:

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, final
 
 from regard.config import merge, overlay, parse, read_toml
+from regard.data.example import Kind
 from regard.data.toys import toy as toy_named
 from regard.errors import UsageError
 from regard.presets import DEFAULT_OF, FEW_EXAMPLES, default_for, preset
 from regard.run.corpus import Corpus
 from regard.run.find import folder_of, read_settings
 from regard.run.settings import DataSettings, RunSettings
+from regard.settings.architecture import ModelSettings, encoder_of
 from regard.tasks.names import example_of, task_for
 
 # A model that is trained already needs small steps, and few.
@@ -46,7 +48,8 @@ def resolve(
         if name is not None:
             where = f'preset="{name}" with start_from="{start}"'
             raise UsageError("a preset is a model of its own", where, "leave out one of them")
-        given = merge(_started(start, task or given.get("task")), given)
+        taught = None if toy is None else toy_named(toy).kind
+        given = merge(_started(start, task or given.get("task"), taught), given)
     data = _data(toy, train, valid)
     tree = merge(given, {"data": data} if data else {})
     if task is not None and toy is not None and example_of(task) is not toy_named(toy).kind:
@@ -104,21 +107,24 @@ def place(
     return out or Path("runs") / f"{learned.split('.')[0]}-{kind}", settings
 
 
-def _started(start: str, task: str | None) -> dict[str, Any]:
+def _started(start: str, task: str | None, taught: Kind | None) -> dict[str, Any]:
     """What a model is: its task, text and parts, and how it answers. How it was trained is its own affair."""
     with folder_of(Path(start)) as folder:
         earlier = read_settings(folder / "config.toml").model_dump(mode="json")
+    if task is None and taught is not None and example_of(earlier["task"]) is not taught:
+        task = task_for(taught)
     place = Path(start)
     origin = {"start": str(place.resolve()) if place.exists() else start}
     if task is not None and task != earlier["task"]:
-        if earlier["model"]["encoder"] is None:
+        encoder = encoder_of(parse(ModelSettings, earlier["model"], where=start))
+        if encoder is None:
             raise UsageError(
                 f"{start} has no encoder that a model for another task could start with",
                 where=f'start_from="{start}"',
                 remedy=f"start the task {task} from a model that reads a source, or from nothing",
             )
-        encoder = {"encoder": earlier["model"]["encoder"]}
-        return {"task": task, "text": earlier["text"], "model": encoder, **origin}
+        own = {"encoder": encoder.model_dump(mode="json")}
+        return {"task": task, "text": earlier["text"], "model": own, **origin}
     kept = {key: earlier[key] for key in ("task", "text", "model", "decode")}
     return {**kept, **origin, "train": GENTLE}
 

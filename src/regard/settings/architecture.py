@@ -32,7 +32,7 @@ NormaliserName = Literal[
 ]
 ChoosingName = Literal["sampled"]  # normalisers that choose by chance, and learn by REINFORCE
 PositionName = Literal["none", "sinusoidal", "sinusoidal-halves", "learned", "rotary", "alibi"]
-Reach = Literal["full", "window", "strided", "global-window"]
+Reach = Literal["full", "causal", "window", "strided", "global-window"]
 CellName = Literal["elman", "gru", "lstm"]
 TapeCellName = Literal["lstmn"]  # cells that keep every state and attend to them
 Activation = Literal["relu", "gelu", "gelu-tanh", "swish", "swiglu"]
@@ -184,7 +184,7 @@ class StackSettings(Settings):
     position_base: PositiveFloat = 10000.0
     """The longest wave of sinusoidal and rotary positions, over 2 pi."""
     reach: Reach = "full"
-    """Who may be attended to."""
+    """Who may be attended to; causal is everything up to oneself, as always in a decoder."""
     reach_size: PositiveInt = 32
     """Of the window, or the stride."""
     max_length: PositiveInt = 512
@@ -247,6 +247,29 @@ class RnnReaderSettings(Settings):
     points_back: NonNegativeInt = 0
     """Each step of a language model may also point at one of so many earlier words, or at a sentinel (Merity
     2016): 50 to 200, or 0 for none."""
+    dropout: Dropout = 0.1
+    """Share of neurons left out while learning."""
+
+
+class WindowReaderSettings(Settings):
+    """A feed-forward language model over its last words that attends to the source (Rush 2015; L84)."""
+
+    kind: Literal["window"] = "window"
+    """A feed-forward network writes, which sees its last words alone."""
+    window: Annotated[int, Field(ge=1, le=100)] = 5
+    """How many of its last words a step sees: 3 to 10; C in Rush 2015."""
+    width: PositiveInt = 256
+    """Neurons of the hidden layer over those words: 100 to 1,000."""
+    embedding: PositiveInt = 128
+    """Neurons of each of those words, in two tables: one for the language model, one to attend with."""
+    smooth: Annotated[int, Field(ge=0, le=20)] = 2
+    """What is read at a source position is the mean over so many neighbours to each side: 0 to 5."""
+    score: ScoreName = "general"
+    """How well the last words and a source position go together."""
+    normalise: NormaliserName = "softmax"
+    """How scores become weights."""
+    max_length: PositiveInt = 512
+    """The most source positions, where the score counts them."""
     dropout: Dropout = 0.1
     """Share of neurons left out while learning."""
 
@@ -317,7 +340,12 @@ EncoderSettings = Annotated[
     RnnEncoderSettings | TransformerSettings | FrontEncoderSettings, Field(discriminator="kind")
 ]
 ReaderSettings = Annotated[
-    RnnReaderSettings | TransformerReaderSettings | TagSettings | ClassifySettings | PointSettings,
+    RnnReaderSettings
+    | TransformerReaderSettings
+    | WindowReaderSettings
+    | TagSettings
+    | ClassifySettings
+    | PointSettings,
     Field(discriminator="kind"),
 ]
 
@@ -357,3 +385,18 @@ class ModelSettings(Settings):
     """Writes, tags, classifies or points."""
     share_embedding: bool = True
     """Source and target have one table, where they have one vocabulary."""
+
+
+def encoder_of(model: ModelSettings) -> EncoderSettings | None:
+    """What another model may take over to read with: the encoder of this one.
+
+    A language model of Transformer blocks has none, and its decoder is one all the same: an encoder in which
+    each position sees nothing behind it (Radford 2018).
+    """
+    reader = model.reader
+    if model.encoder is not None or not isinstance(reader, TransformerReaderSettings):
+        return model.encoder
+    shared = reader.model_dump(include=set(StackSettings.model_fields))
+    if reader.reach != "full":
+        return None
+    return TransformerSettings.model_validate({**shared, "reach": "causal"})

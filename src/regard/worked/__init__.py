@@ -23,6 +23,7 @@ from regard.worked.recurrence import fading_gradient, rnn_step
 from regard.worked.remembering import sentinel_mixture, tape_reading
 from regard.worked.render import render
 from regard.worked.six_words import beam_of_two, six_word_loss
+from regard.worked.summarising import copy_or_generate, summary_word
 from regard.worked.through_time import backpropagation
 from regard.worked.walk import decoder_step
 from regard.worked.word_orders import word_orders
@@ -65,6 +66,8 @@ EXAMPLES: dict[str, Example] = {
     "headline-results": Example("The paper's headline results", ("L74", "L94"), headline_results),
     "word-orders": Example("One sentence in many word orders", ("L89",), word_orders, "links"),
     "listen-attend-spell": Example("Listen, attend and spell", ("L83",), listen_attend_spell),
+    "copy-or-generate": Example("A word copied or generated", ("L82",), copy_or_generate),
+    "summary-word": Example("A word of a summary", ("L84",), summary_word),
     "sentinel-mixture": Example("Pointing at an earlier word, or not", ("L83",), sentinel_mixture),
 }
 
@@ -76,6 +79,7 @@ __all__ = [
     "Worked",
     "backpropagation",
     "beam_of_two",
+    "copy_or_generate",
     "decoder_step",
     "fading_gradient",
     "flying_arrows",
@@ -95,6 +99,7 @@ __all__ = [
     "six_steps",
     "six_word_loss",
     "soft_table",
+    "summary_word",
     "tape_reading",
     "two_heads",
     "word_order",

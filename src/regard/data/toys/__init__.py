@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from types import MappingProxyType
 
+from regard.data.toys.bulletins import BULLETINS
 from regard.data.toys.drawings import DIGITS_TOY, SHAPES_TOY
 from regard.data.toys.english import FEELINGS, PARTS, STORIES
 from regard.data.toys.grammar import GRAMMAR
@@ -28,7 +29,8 @@ __all__ = ["TOYS", "Split", "Toy", "register", "toy"]
 _TRANSLATE = (PHRASES, COPY, REVERSE, DATES, NUMBERS_EN, NUMBERS_FR, NUMBERS_DE)
 _OTHERS = (
     *(SORT, HULL, TOUR, BRACKETS, BEFORE, PARTS, FEELINGS, BALANCED),
-    *(STORIES, SENTENCES, LENDING, WITNESSES, GRAMMAR, HEADLINES, SHAPES_TOY, DIGITS_TOY, SOUNDS),
+    *(STORIES, SENTENCES, LENDING, WITNESSES, GRAMMAR, HEADLINES, BULLETINS),
+    *(SHAPES_TOY, DIGITS_TOY, SOUNDS),
 )
 
 _KNOWN = {one.name: one for one in (*_TRANSLATE, *_OTHERS)}
