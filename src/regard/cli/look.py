@@ -295,11 +295,11 @@ def _pixels(drawn: Figure) -> bytes:
 def _own_question(predictor: Predictor) -> str:
     from regard.errors import RegardError
 
-    if predictor.card is not None:
-        return predictor.card.example
     try:
-        return predictor.run.probes()[0][0]
+        return predictor.example
     except (RegardError, IndexError):
+        if predictor.card is not None:
+            raise
         where = str(predictor.run.folder)
         raise UsageError("this run kept no examples", where, "give a text to answer") from None
 
