@@ -70,7 +70,9 @@ def _of_the_box(task: str) -> Path:
         what = f"which model? None that comes with regard can {verb}"
         raise UsageError(what, where=f"regard {verb}", remedy=_how_to_make(task, verb))
     several = box.of_task(task) if task in READS_FILES else []
-    if len(several) > 1:  # toys that see different things: none of them is meant more than the other
+    if (
+        len(several) > 1
+    ):  # toys that see different things: none of them is meant more than the other
         verb = COMMANDS[task]
         what = f"which model? {' and '.join(several)} come with regard"
         remedy = f"name one: regard {verb} {several[0]} FILE; or a run of your own"
@@ -125,7 +127,11 @@ class Target:
         if self.settings is None or not task or task == self.settings.task:
             return
         right = COMMANDS.get(self.settings.task, "predict")
-        own = f"; if it is a text, name the model: -m {_of_the_box(task)}" if self._is_word(task) else ""
+        own = (
+            f"; if it is a text, name the model: -m {_of_the_box(task)}"
+            if self._is_word(task)
+            else ""
+        )
         raise UsageError(
             f"this model was trained to {right}, not to {COMMANDS.get(task, task)}",
             where=str(self.run),
