@@ -5,7 +5,8 @@
 What no program can know stands in `cards/NAME.toml`: title, licence, sources, limits, the command. What one
 can is worked out here: how many numbers the model has, which attention reads as an alignment, and its scores
 on `tests/box/small.*` or the first 200 test examples of its toy. How it learned is kept (`curves.py`), and
-`examples/NAME.*` becomes the picture or the sound that it is shown with. `--scores` adds what `score.py`, or `regard evaluate --json` wrote.
+`examples/NAME.*` becomes the picture or the sound that it is shown with. `--scores` adds what `score.py`, or
+`regard evaluate --json` wrote.
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ def main() -> None:
     parser.add_argument("name")
     parser.add_argument("--weights", default="int8", choices=("int8", "float16", "float32"))
     parser.add_argument("--scores", nargs="*", default=[], help="FILE or NAME=FILE")
+    parser.add_argument("--only", nargs="*", help="metrics to keep; the default is all")
     parser.add_argument("--look", help="SITE or SITE:HEAD,HEAD in place of the best one found")
     parser.add_argument("--date", default=datetime.date.today().isoformat())
     parser.add_argument("--place", type=Path, default=box.PLACE)
@@ -141,6 +143,7 @@ def main() -> None:
         look = best_look(predictor, directions)
     scores = [*small_scores(predictor, directions)]
     scores += [score for path in options.scores for score in other_scores(path)]
+    scores = [score for score in scores if score.metric in (options.only or [score.metric])]
     facts |= {
         "name": options.name,
         "task": predictor.task,

@@ -1,4 +1,4 @@
-"""Sounds in the studio: one is recorded, chosen or dropped as the question, and what goes wrong is said in words."""
+"""Sounds in the studio: one is recorded or dropped as the question; what goes wrong is said in words."""
 
 import base64
 from unittest.mock import patch

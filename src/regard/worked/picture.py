@@ -95,7 +95,7 @@ def picture_attention(
                 "the same sum",
                 plain(other_order),
                 words,
-                note="No word can tell where a square lies, unless its row and column are added to its state.",
+                note="No word can tell where a square lies, unless row and column are added to its state.",
             ),
         ),
         result=Step(
