@@ -58,7 +58,7 @@ def _wave(kind, bits, channels, rate, body):
 
 
 def sounds():
-    """Whole numbers and floats of every width, 8 to 96 kHz, one channel and two."""
+    """Integers and floats of every width, 8 to 96 kHz, one channel and two."""
     tone = np.sin(np.arange(700) / 5)
     yield wav.encode(Clip(tone.astype(np.float32), 8000))
     yield _wave(1, 16, 2, 96_000, np.rint(tone * 3e4).astype("<i2").tobytes())

@@ -19,7 +19,7 @@ from regard.errors import DataError
 URL = "data:audio/wav;base64,"
 RATES = (1_000, 384_000)  # samples a second, from the least to the most
 CHANNELS = 64  # the most
-LOUDEST = 2.0**31  # some write floats as large as whole numbers of 32 bits
+LOUDEST = 2.0**31  # some write floats as large as integers of 32 bits
 PCM, FLOATS, EXTENSIBLE = 1, 3, 0xFFFE
 UNKNOWN_SIZE = (
     0xFFFFFFFF,
@@ -138,7 +138,7 @@ def _samples(body: bytes, form: _Form, where: str) -> Float[np.ndarray, " sample
 
 
 def _floats(values: np.ndarray, where: str) -> np.ndarray:
-    """Samples that are no whole numbers: beyond 1 here and there, but none that a spectrum cannot hold."""
+    """Samples that are no integers: beyond 1 here and there, but none that a spectrum cannot hold."""
     if not np.isfinite(values).all() or not np.abs(values).max() <= LOUDEST:
         what = "this sound has samples that are not finite, or far beyond 1"
         raise DataError(what, where, "leave it out")

@@ -10,7 +10,7 @@ export function wave(samples: Float32Array, rate: number): Uint8Array<ArrayBuffe
   view.setUint32(4, bytes.length - 8, true);
   name(8, "WAVEfmt ");
   view.setUint32(16, 16, true);
-  view.setUint16(20, 1, true); // plain whole numbers
+  view.setUint16(20, 1, true); // plain integers
   view.setUint16(22, 1, true);
   view.setUint32(24, rate, true);
   view.setUint32(28, rate * 2, true);
