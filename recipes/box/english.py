@@ -1,6 +1,6 @@
 """The English side of the bitext, each line once: what the tagger's encoder is pre-trained on.
 
-    python recipes/box/english.py DATA OUT [--most N]
+    python recipes/box/english.py DATA OUT [--most N] [--only SOURCE]
 
 OUT gets `train.txt` and `valid.txt` (one line in 1,000, by its hash). Only sources that a model which ships
 may learn from (`sources.py`), lines of 3 to 60 words, and none that a test set of DATA holds.
@@ -50,6 +50,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--most", type=int, default=None, help="lines to train on")
+    parser.add_argument("--only", help="one source, such as tatoeba; the default is all that ship")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     seen, kept = held_out(given.data), []
@@ -58,6 +59,8 @@ def main() -> None:
             for line in lines:
                 english, _, origin, _ = line.rstrip("\n").split("\t")
                 if not source(origin).ships or len(english.split()) not in WORDS:
+                    continue
+                if given.only not in (None, origin):
                     continue
                 number = key(english)
                 if number not in seen:

@@ -1,7 +1,9 @@
 #!/bin/sh
 # One model of the box, from raw files to its scores:
 #
-#     sh recipes/box/make.sh translator|tagger|sentiment DATA OUT [more for `regard train`]
+#     sh recipes/box/make.sh MODEL DATA OUT [more for `regard train`]
+#
+# MODEL is translator, tagger or sentiment, or one of the toys: shapes, digits, spoken-digits, writer, sorter.
 #
 # Killed at any point, the same command goes on. README.md beside this file says what to expect.
 set -eu
@@ -62,8 +64,37 @@ sentiment)
     learn sentiment "$place/sst/train.tsv" --valid "$place/sst/valid.tsv" --config "$here/sentiment.toml" "$@"
     regard evaluate "$place/sentiment" "$place/sst/test.tsv"
     ;;
+shapes)
+    # This toy and the next are narrower than their presets: small, and some more steps.
+    learn shapes -p captioner --set model.encoder.width=64 --set model.reader.width=64 \
+        --set 'model.encoder.front.channels=[16,32,64]' --set model.reader.feedforward=128 \
+        --set train.steps=1600 --set train.evaluate_every=200 --set train.checkpoint_every=200 "$@"
+    regard evaluate "$place/shapes" --json > "$place/shapes.json"
+    ;;
+digits)
+    learn digits -p xu2015-soft --set model.encoder.width=64 --set model.reader.width=64 \
+        --set 'model.encoder.front.channels=[16,32,64]' \
+        --set train.steps=2400 --set train.evaluate_every=300 --set train.checkpoint_every=300 "$@"
+    regard evaluate "$place/digits" --json > "$place/digits.json"
+    ;;
+spoken-digits)
+    python "$here/../spoken-digits/run.py" "$data/fsdd/fsdd.tar.xz" "$place/$model" --steps 1600 --width 64
+    for part in takes speaker; do
+        regard evaluate "$place/$model/run" "$place/$model/$part" --json > "$place/$model-$part.json"
+    done
+    ;;
+writer)
+    [ -f "$place/everyday/train.txt" ] || python "$here/english.py" "$data" "$place/everyday" --only tatoeba
+    learn writer "$place/everyday/train.txt" --valid "$place/everyday/valid.txt" --config "$here/writer.toml" "$@"
+    regard evaluate "$place/writer" "$place/everyday/valid.txt" --json > "$place/writer.json"
+    ;;
+sorter)
+    learn sorter -p vinyals2015-sort --set model.encoder.width=64 --set model.reader.width=64 \
+        --set train.steps=1600 "$@"
+    regard evaluate "$place/sorter" --json > "$place/sorter.json"
+    ;;
 *)
-    echo "no model '$model': translator, tagger or sentiment" >&2
+    echo "no model '$model': translator, tagger, sentiment, shapes, digits, spoken-digits, writer or sorter" >&2
     exit 2
     ;;
 esac

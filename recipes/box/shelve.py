@@ -4,7 +4,9 @@
 
 What no program can know stands in `cards/NAME.toml`: title, licence, sources, limits, the command. What one
 can is worked out here: how many numbers the model has, which attention reads as an alignment, and its scores
-on `tests/box/small.*`. `--scores` adds what `score.py`, or `regard evaluate --json` wrote.
+on `tests/box/small.*` or the first 200 test examples of its toy. How it learned is kept (`curves.py`), and
+`examples/NAME.*` becomes the picture or the sound that it is shown with. `--scores` adds what `score.py`, or
+`regard evaluate --json` wrote.
 """
 
 from __future__ import annotations
@@ -13,15 +15,16 @@ import argparse
 import datetime
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from regard import box
 from regard.answer.predictor import Predictor
-from regard.answer.test_set import Exam
+from regard.answer.test_set import Exam, judge, perplexity
 from regard.answer.tracing import trace
-from regard.box.card import CARD, Card, Score, size
+from regard.box.card import CARD, EXAMPLE, Card, Score, size
 from regard.config import parse, read_toml, to_toml
 from regard.models import count_parameters
 from regard.run.files import sha256_of
@@ -31,22 +34,34 @@ from regard.show.catalogue import markdown
 from regard.traces.overview import SENTENCES, rank
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+from curves import keep  # noqa: E402
+
 SMALL = HERE.parents[1] / "tests" / "box"
+TOYS = 200  # test examples of a toy
 HASHED = ("model.safetensors", "tokenizer.json")
 
 
 def small_scores(predictor: Predictor, directions: tuple[str, ...]) -> Iterator[Score]:
     """The scores that `regard evaluate` gives on the files written for this project."""
     task = predictor.run.task
-    if directions:
+    small = {"tag": "small.conllu", "classify": "small.tsv", "language": "small.en"}
+    small["transcribe"] = "spoken"
+    if predictor.run.settings.data.toy is not None:
+        tests: list[Any] = [("",)]
+    elif directions:
         tests = [(way, *(SMALL / f"small.{side}" for side in way.split("-"))) for way in directions]
     else:
-        tests = [("", SMALL / {"tag": "small.conllu", "classify": "small.tsv"}[task.name])]
+        tests = [("", SMALL / small[task.name])]
     for way, *paths in tests:
-        exam = Exam.read(paths, predictor.run.settings)
+        settings = predictor.run.settings
+        exam = Exam.read(paths, settings) if paths else Exam.of(settings, TOYS)
         to = way.partition("-")[2] or None
         found = predictor.predict(exam.questions(task), to=to)
-        for metric in task.judge([answer.text for answer in found], exam.answers(task))[:2]:
+        metrics = judge(task, [answer.text for answer in found], exam.answers(task))
+        if task.decided_by == "perplexity":
+            metrics = [perplexity(task, predictor.model, exam.examples), *metrics]
+        for metric in metrics[:2]:
             yield Score(
                 test="small",
                 direction=way,
@@ -101,6 +116,7 @@ def main() -> None:
     parser.add_argument("name")
     parser.add_argument("--weights", default="int8", choices=("int8", "float16", "float32"))
     parser.add_argument("--scores", nargs="*", default=[], help="FILE or NAME=FILE")
+    parser.add_argument("--only", nargs="*", help="metrics to keep; the default is all")
     parser.add_argument("--look", help="SITE or SITE:HEAD,HEAD in place of the best one found")
     parser.add_argument("--card", type=Path, help="in place of cards/NAME.toml")
     parser.add_argument("--date", default=datetime.date.today().isoformat())
@@ -113,6 +129,9 @@ def main() -> None:
     options.place.mkdir(parents=True, exist_ok=True)
     pack(options.run, folder, options.weights)
     forget_places(folder / "config.toml")
+    keep(options.run, folder)
+    for path in (HERE / "examples").glob(f"{options.name}.*"):
+        shutil.copyfile(path, folder / f"{EXAMPLE}{path.suffix}")
     predictor = Predictor.load(folder, "cpu")
     directions = tuple(facts.get("directions", ()))
     if options.look:
@@ -125,6 +144,7 @@ def main() -> None:
         look = best_look(predictor, directions)
     scores = [*small_scores(predictor, directions)]
     scores += [score for path in options.scores for score in other_scores(path)]
+    scores = [score for score in scores if score.metric in (options.only or [score.metric])]
     facts |= {
         "name": options.name,
         "task": predictor.task,

@@ -1,6 +1,7 @@
 """Spoken digits, alone and in strings of up to five: word error on held-out takes and on a held-out speaker.
 
-    python recipes/spoken-digits/run.py DATA OUT [--steps 800] [--device auto] [--speaker yweweler]
+    python recipes/spoken-digits/run.py DATA OUT [--steps 800] [--width 128] [--device auto]
+        [--speaker yweweler]
 
 DATA is `fsdd.tar.xz` of the Free Spoken Digit Dataset: DIGIT_SPEAKER_TAKE.wav, 50 takes of each digit by each
 of six speakers, at 8 kHz. One speaker is left out of training altogether; of the others, takes 0 to 4 are the
@@ -90,6 +91,7 @@ def learn(options: argparse.Namespace) -> None:
         **{"model.encoder.front.kind": "subsampling", "model.encoder.front.channels": [16, 16]},
         **{"model.encoder.front.mask_bands": 6, "model.encoder.front.mask_frames": 12},
         **{"model.encoder.layers": 2, "model.encoder.pyramid": 1},
+        **{"model.encoder.width": options.width, "model.reader.width": options.width},
         **{"model.encoder.dropout": 0.2, "model.reader.dropout": 0.2},
         **{"batch.tokens": 6000, "train.steps": options.steps, "train.warmup": 100},
         **{"train.rate": 2e-3, "train.evaluate_every": 150, "train.checkpoint_every": 150},
@@ -133,6 +135,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--steps", type=int, default=800)
+    parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--speaker", default="yweweler")
     parser.add_argument("--looks", type=int, default=50)

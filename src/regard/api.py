@@ -71,7 +71,7 @@ def look(
         predictor = Predictor.load(_model("box" if model is None else model), looking=True)
     if question is None:
         card = predictor.card
-        question = card.example if card is not None else predictor.run.probes()[0][0]
+        question = predictor.example
         if to is None and card is not None and card.directions:
             to = card.directions[0].partition("-")[2]
     return trace(predictor, question, beam=beam, to=to)

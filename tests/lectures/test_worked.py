@@ -232,6 +232,26 @@ def test_wrong_numbers_are_refused_by_name(message):
     assert fault.value.where
 
 
+def test_each_word_finds_its_own_square_and_smoothing_moves_nothing():
+    worked = EXAMPLES["picture-attention"].work()
+    assert worked["looked at"] == ("(1, 3)", "(3, 1)")
+    assert dict(zip(PLACES, worked["states"], strict=True))["(2, 2)"] == (0.0, 0.0)  # only bright
+    # The upright line has score 4, the eight other squares have 0.
+    assert worked["map of word 1"][0][2] == pytest.approx(math.exp(4) / (math.exp(4) + 8))
+    assert worked["weights"][1][6] == pytest.approx(worked["weights"][0][2])
+    for mine, others in zip(
+        worked["contexts"], worked["contexts, squares in another order"], strict=True
+    ):
+        assert mine == pytest.approx(others)
+    smooth = worked["smooth map of word 1"]
+    assert max(map(max, smooth)) == max(smooth[0]) == pytest.approx(worked["map of word 1"][0][2])
+    with pytest.raises(UsageError, match="even number of rows and columns; it is 1 x 2"):
+        EXAMPLES["picture-attention"].work(picture=((1, 0),))
+
+
+PLACES = [f"({row}, {column})" for row in (1, 2, 3) for column in (1, 2, 3)]
+
+
 def test_only_where_it_looked_last_tells_the_same_sound_twice_apart():
     worked = EXAMPLES["listen-attend-spell"].work()
     first, second = worked["weights by content"][1], worked["weights by content"][3]

@@ -54,6 +54,18 @@ def test_the_output_is_where_it_looks(begun):
     assert_close(logits.softmax(-1), weights)
 
 
+def test_it_also_is_after_some_places_were_taken():
+    """The map must not show weight on what can no longer be answered."""
+    model, example = model_of(NAME), example_of(NAME, lengths=(SOURCE, 3))
+    inputs = torch.tensor([[0, 2, 4, 1], [0, 3, 1, 2]])
+    with watch(model) as seen:
+        logits = model(example.source, example.lengths, inputs)
+    weights = seen.weights("reader.attention")[:, 0]
+    assert_close(logits.softmax(-1), weights)
+    assert weights[0, 3, [1, 2, 4]].tolist() == [0.0, 0.0, 0.0]
+    assert weights[1, 3, 0] == 1.0
+
+
 def test_the_next_step_reads_the_state_of_the_place_pointed_at(begun):
     pointer, state = begun
     _, after = pointer.step(state, torch.tensor([4, 2]))

@@ -74,6 +74,21 @@ def test_narrowing_twice_changes_nothing_more():
     assert torch.equal(once["matrix"], again["matrix"])
 
 
+@pytest.mark.parametrize(
+    ("shape", "rows"), [((5, 3, 2, 3), (5,)), ((2, 5, 7), (2, 5)), ((5, 7), (5,))]
+)
+def test_kernels_and_matrices_side_by_side_have_rows_too(shape, rows):
+    """Each row is twice as loud as the one before, so that one scale for several would show."""
+    loud = 2.0 ** torch.arange(math.prod(rows)).view(*rows, *[1] * (len(shape) - len(rows)))
+    tensor = torch.randn(shape, generator=torch.Generator().manual_seed(7)) * loud
+    kept = narrowed({"weight": tensor}, "int8")
+    assert kept["weight"].dtype == torch.int8
+    assert kept["weight"].shape == shape
+    assert kept["weight:scale"].shape == rows
+    off = (widened(kept)["weight"] - tensor).abs()
+    assert bool((off <= 0.501 * kept["weight:scale"].view_as(loud)).all())
+
+
 def test_what_was_tied_stays_tied():
     table = torch.randn(5, 7)
     found = widened(narrowed({"table": table, "output": table}, "int8"))
@@ -94,10 +109,11 @@ def test_a_packed_run_is_the_run_to_within_rounding(folder, tmp_path, kind, kept
     before = Run.open(run).load_model().state_dict()
     after = Run.open(result.folder).load_model().state_dict()
     for name, tensor in before.items():
-        if kept == "float32" or (kept == "int8" and tensor.dim() != 2):
+        if kept == "float32" or (kept == "int8" and tensor.dim() < 2):
             assert torch.equal(after[name], tensor), name
         elif kept == "int8":
-            step = tensor.abs().amax(1, keepdim=True) / 127
+            first = 2 if tensor.dim() == 3 else 1
+            step = tensor.abs().amax(tuple(range(first, tensor.dim())), keepdim=True) / 127
             assert bool(((after[name] - tensor).abs() <= 0.501 * step).all()), name
         else:
             assert torch.allclose(after[name], tensor, rtol=2**-11, atol=1e-7), name
@@ -124,7 +140,7 @@ def test_the_file_is_what_the_page_says(packed):
     kinds_of = {entry.name: (entry.dtype, len(entry.shape)) for entry in head.entries}
     assert head.metadata["weights"] == "int8"
     for name, (dtype, axes) in kinds_of.items():
-        assert dtype == ("I8" if axes == 2 else "F32")
+        assert dtype == ("I8" if axes >= 2 and not name.endswith(SCALE) else "F32")
         assert (name + SCALE in kinds_of) == (dtype == "I8")
 
 

@@ -99,6 +99,13 @@ class Predictor(Verbs):
         return self.run.task.name
 
     @property
+    def example(self) -> str:
+        """A question of its own: its card's, or the first that training held out."""
+        if self.card is not None:
+            return self.card.question(self.run.folder)
+        return self.run.probes()[0][0]
+
+    @property
     def learned(self) -> Task:
         """The same, with its vocabularies."""
         return self.run.task

@@ -34,11 +34,15 @@ def card(name: str) -> Card:
     return found
 
 
+def of_task(task: str) -> list[str]:
+    """All models of a task."""
+    return [name for name in names() if card(name).task == task]
+
+
 def first(task: str | None = None) -> str:
     """The model to take when none is named: of a task, or of all."""
-    for name in names():
-        if task is None or card(name).task == task:
-            return name
+    for name in names() if task is None else of_task(task):
+        return name
     raise UsageError(
         f"the box has no model for the task '{task}'" if task else "which model?",
         where="regard models",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,8 @@ from regard.config import Settings, parse, read_toml
 from regard.errors import ModelFileError, UsageError
 
 CARD = "card.toml"
+EXAMPLE = "example"  # the stem of a file beside the card: a picture or a sound as the question
+_MEDIA = {".png": "image/png", ".wav": "audio/wav"}
 OWN = "small"  # this project's own small test: nobody else's scores can be compared with it
 
 Words = Annotated[str, Field(min_length=1)]
@@ -75,6 +78,24 @@ class Card(Settings):
     look: Look | None = None
     # Of files beside the card: model.safetensors, tokenizer.json.
     sha256: dict[str, Hash] = Field(default_factory=dict)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether its example is a file beside the card, and no text."""
+        path = Path(self.example)
+        return path.stem == EXAMPLE and path.suffix in _MEDIA and path.name == self.example
+
+    def question(self, folder: Path) -> str:
+        """The example as a question: its text; of a picture or a sound in the card's folder, a data URL."""
+        if not self.is_shown:
+            return self.example
+        path = folder / self.example
+        try:
+            content = base64.b64encode(path.read_bytes()).decode("ascii")
+        except OSError:
+            what, remedy = "the example of this model is gone", "put its folder back as it was"
+            raise ModelFileError(what, str(path), remedy) from None
+        return f"data:{_MEDIA[path.suffix]};base64,{content}"
 
     def foremost(self) -> list[Score]:
         """The first score of each direction, of a test that others know where there is one."""

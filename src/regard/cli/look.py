@@ -294,13 +294,11 @@ def _pixels(drawn: Figure) -> bytes:
 
 def _own_question(predictor: Predictor) -> str:
     """The model's example, or the first that its run kept; a damaged record of those says so itself."""
-    if predictor.card is not None:
-        return predictor.card.example
     run = predictor.run
-    kept = run.probes() if (run.folder / "data" / "probes.jsonl").is_file() else []
-    if not kept:
+    kept = (run.folder / "data" / "probes.jsonl").is_file() and run.probes()
+    if predictor.card is None and not kept:
         raise UsageError("this run kept no examples", str(run.folder), "give a text to answer")
-    return kept[0][0]
+    return predictor.example
 
 
 def _show(seen: Trace, picture: _Picture) -> None:

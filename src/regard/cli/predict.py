@@ -99,9 +99,10 @@ def point(
     """Point at items of the input, in order: their positions, counted from 0.
 
     Items are separated by spaces, and the numbers of one item by commas: `0.3 0.1` are two numbers, `0,1
-    2,3` two points. `regard train --toy sort --out runs/sort` trains a model that sorts.
+    2,3` two points. A model that sorts numbers comes with regard.
 
-    - `regard point runs/mine "0.3 0.1 0.2"`
+    - `regard point "0.3 0.1 0.2"` asks the model that comes with regard
+    - `regard point runs/mine "0.3 0.1 0.2"` asks a model of your own
     - `regard point runs/mine < input.txt > output.txt` answers every line of a file
     """
     _answer(point, asked, lines, shown, machine, None, alternatives, search, chance)
@@ -117,11 +118,12 @@ def continue_(
     chance: Chance,
     machine: Machine,
 ) -> None:
-    """Continue a text with a language model.
+    """Continue a text with a language model. A small one for everyday English comes with regard.
 
     `regard train my.txt --task language --out runs/mine` trains a model on your own text. By default the most
     probable continuation is searched for; with `--sample` it is drawn at random.
 
+    - `regard continue "I would like to" --sample` asks the model that comes with regard
     - `regard continue runs/mine "Once upon a time" --sample --seed 3`
     - `regard continue runs/mine < input.txt > output.txt` continues every line of a file
     """
@@ -143,6 +145,9 @@ def caption(
     Each picture is a file, PNG or JPEG (`pip install 'regard[images]'`), or features in a `.npz` file; a list
     of such files has one a line. `regard train FOLDER` learns from pictures and a table of file and text.
 
+    Two small models come with regard, for pictures like their own toys: `digits` and `shapes`.
+
+    - `regard caption digits strip.png` asks one of them
     - `regard caption runs/mine dog.jpg cat.png`
     - `regard caption runs/mine < files.txt > captions.txt` answers every line of a list of files
     """
@@ -159,11 +164,12 @@ def transcribe(
     chance: Chance,
     machine: Machine,
 ) -> None:
-    """Write down what is said in sounds.
+    """Write down what is said in sounds. A small model for spoken English digits comes with regard.
 
     Each sound is a WAV file of any rate; other kinds need `pip install 'regard[sounds]'`. A list of such
     files has one a line. `regard train FOLDER` learns from sounds and a table of file and text.
 
+    - `regard transcribe digits.wav` asks the model that comes with regard
     - `regard transcribe runs/mine one.wav two.wav`
     - `regard transcribe runs/mine < files.txt > texts.txt` answers every line of a list of files
     """

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from regard.errors import MissingFileError, UsageError
+from regard.question import SPELLED
 from regard.tasks.names import COMMANDS, LEARNS_FROM, READS_FILES
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def meant(words: Sequence[str], model: str | None, task: str) -> tuple[Path, lis
             raise no_such_run(model)
         return Path(model), list(words)
     first = words[0] if words else None
+    if first is not None and task in READS_FILES and _is_question(first):
+        return _of_the_box(task), list(words)
     if first is not None and (_exists(first) or first in box.names()):
         _refuse_text(first)
         return Path(first), list(words[1:])
@@ -66,6 +69,14 @@ def _of_the_box(task: str) -> Path:
         verb = COMMANDS.get(task, "predict")
         what = f"which model? None that comes with regard can {verb}"
         raise UsageError(what, where=f"regard {verb}", remedy=_how_to_make(task, verb))
+    several = box.of_task(task) if task in READS_FILES else []
+    if (
+        len(several) > 1
+    ):  # toys that see different things: none of them is meant more than the other
+        verb = COMMANDS[task]
+        what = f"which model? {' and '.join(several)} come with regard"
+        remedy = f"name one: regard {verb} {several[0]} FILE; or a run of your own"
+        raise UsageError(what, where=f"regard {verb}", remedy=remedy)
     return Path(box.first(task))
 
 
@@ -116,11 +127,23 @@ class Target:
         if self.settings is None or not task or task == self.settings.task:
             return
         right = COMMANDS.get(self.settings.task, "predict")
+        own = (
+            f"; if it is a text, name the model: -m {_of_the_box(task)}"
+            if self._is_word(task)
+            else ""
+        )
         raise UsageError(
             f"this model was trained to {right}, not to {COMMANDS.get(task, task)}",
             where=str(self.run),
-            remedy=f"regard {right} {self.run}",
+            remedy=f"regard {right} {self.run}{own}",
         )
+
+    def _is_word(self, task: str) -> bool:
+        """Whether the name of this model is also a word that a model of the box could be asked."""
+        from regard import box
+
+        named = str(self.run) in box.names() and not self.run.exists()
+        return named and _in_box(task) and task not in READS_FILES
 
     def manner(self, asked: Languages, texts: Sequence[str]) -> Manner:
         """How to read these texts; one that is in none of the model's languages is refused."""
@@ -152,6 +175,16 @@ def _exists(word: str) -> bool:
     with suppress(OSError, ValueError):  # a text can be longer than any path
         return Path(word).exists()
     return False
+
+
+def _is_question(word: str) -> bool:
+    """Whether a word is a picture or a sound, and no model: a file that is no archive, or its data."""
+    if word.startswith(("data:", SPELLED)):
+        return True
+    if not _exists(word) or not Path(word).is_file() or Path(word).suffix == ".zip":
+        return False
+    _refuse_text(word)
+    return True
 
 
 def _is_pathlike(word: str) -> bool:

@@ -221,8 +221,8 @@ def _given(origin: Any, rate: int | None) -> Clip:
         whole = array.dtype.kind == "i" and array.dtype.itemsize in (2, 4)
         values = np.asarray(array / -np.iinfo(array.dtype).min if whole else array, np.float32)
         values = values.mean(1) if values.ndim == 2 and values.shape[1] <= wav.CHANNELS else values
-        if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-            raise ValueError
+        if values.ndim != 1 or not len(values) or not np.abs(values).max() <= wav.LOUDEST:
+            raise ValueError  # not finite is not less either
     except (TypeError, ValueError):
         raise UsageError(
             f"a sound cannot be {kind_of(origin)} of shape {np.shape(origin)[:4]}",

@@ -19,6 +19,7 @@ from regard.errors import DataError
 URL = "data:audio/wav;base64,"
 RATES = (1_000, 384_000)  # samples a second, from the least to the most
 CHANNELS = 64  # the most
+LOUDEST = 2.0**31  # some write floats as large as integers of 32 bits
 PCM, FLOATS, EXTENSIBLE = 1, 3, 0xFFFE
 UNKNOWN_SIZE = (
     0xFFFFFFFF,
@@ -124,7 +125,7 @@ def _samples(body: bytes, form: _Form, where: str) -> Float[np.ndarray, " sample
     raw = np.frombuffer(body, np.uint8, count * form.block)
     match form.kind, form.bits:
         case 3, bits:
-            values = raw.view("<f4" if bits == 32 else "<f8").astype(np.float64)
+            values = _floats(raw.view("<f4" if bits == 32 else "<f8"), where)
         case _, 8:  # the only width whose samples have no sign
             values = (raw.astype(np.float64) - 128) / 128
         case _, 24:
@@ -133,9 +134,15 @@ def _samples(body: bytes, form: _Form, where: str) -> Float[np.ndarray, " sample
             values = wide.view("<i4")[:, 0] / 2.0**31
         case _, bits:
             values = raw.view(f"<i{bits // 8}") / 2.0 ** (bits - 1)
-    if not np.isfinite(values).all():
-        raise DataError("this sound has samples that are not finite", where, "leave it out")
     return values.reshape(count, form.channels).mean(1).astype(np.float32)
+
+
+def _floats(values: np.ndarray, where: str) -> np.ndarray:
+    """Samples that are no integers: beyond 1 here and there, but none that a spectrum cannot hold."""
+    if not np.isfinite(values).all() or not np.abs(values).max() <= LOUDEST:
+        what = "this sound has samples that are not finite, or far beyond 1"
+        raise DataError(what, where, "leave it out")
+    return values.astype(np.float64)
 
 
 def _chunk(name: bytes, body: bytes) -> bytes:

@@ -6,6 +6,7 @@ A closed head (gate 0) is still worked out. `prune_heads` gives the smaller mode
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, TypeVar
 
@@ -160,6 +161,7 @@ def _counts(counts: Sequence[int]) -> HeadCounts:
 # Weights in fewer bytes: half precision, or integers with one scale a row.
 # A matrix `name` is kept as `name` (int8) and `name:scale` (one float a row): row r is about scale[r] times
 # the integers of row r, none further off than half a scale. Vectors, which are few, keep their precision.
+# Of a kernel of a convolution a row is all that makes one channel; of matrices side by side, a row of one.
 
 Weights = Literal["float32", "float16", "int8"]
 
@@ -177,11 +179,21 @@ def to_rows(
     return whole.to(torch.int8), scale
 
 
-def from_rows(
-    whole: Int8[Tensor, "rows columns"], scale: Float[Tensor, " rows"]
-) -> Float[Tensor, "rows columns"]:
-    """The numbers that the whole ones stand for."""
-    return whole * scale.unsqueeze(1)
+def from_rows(whole: Int8[Tensor, ...], scale: Float[Tensor, ...]) -> Float[Tensor, ...]:
+    """The numbers that the whole ones stand for; a scale counts for all that its first axes name."""
+    return whole * scale.view(*scale.shape, *[1] * (whole.dim() - scale.dim()))
+
+
+def _rows_of(tensor: Tensor) -> int:
+    """How many of the first axes count rows: of (channel, ...) one, of (head, row, column) two."""
+    return 2 if tensor.dim() == 3 else 1
+
+
+def _to_rows(tensor: Tensor) -> tuple[Tensor, Tensor]:
+    rows = _rows_of(tensor)
+    flat = tensor.flatten(0, rows - 1).flatten(1)
+    whole, scale = to_rows(flat)
+    return whole.view(tensor.shape), scale.view(tensor.shape[:rows])
 
 
 def narrowed(state: Mapping[str, Tensor], weights: Weights) -> dict[str, Tensor]:
@@ -216,14 +228,15 @@ def _narrow(tensor: Tensor, weights: Weights) -> tuple[Tensor, ...]:
     if weights == "float16":
         half = tensor.half()
         return (half if half.isfinite().all() else tensor,)
-    return to_rows(tensor) if tensor.dim() == 2 else (tensor,)
+    return _to_rows(tensor) if tensor.dim() >= 2 and tensor.numel() else (tensor,)
 
 
 def _wide(name: str, tensor: Tensor, scale: Tensor | None, where: str) -> Tensor:
     if _is_whole(tensor) and scale is not None:
-        if scale.shape != tensor.shape[:1] or scale.dtype != torch.float32:
+        rows = tensor.shape[: _rows_of(tensor)]
+        if scale.shape != rows or scale.dtype != torch.float32:
             raise ModelFileError(
-                f"{ascii(name)[:80]} has {len(tensor):,} rows and needs as many scales in float32, not "
+                f"{ascii(name)[:80]} has {math.prod(rows):,} rows and needs as many scales in float32, not "
                 f"{str(scale.dtype).removeprefix('torch.')} {list(scale.shape)}",
                 where,
                 "take the weights from another copy",
@@ -236,4 +249,4 @@ def _wide(name: str, tensor: Tensor, scale: Tensor | None, where: str) -> Tensor
 
 
 def _is_whole(tensor: Tensor | None) -> bool:
-    return tensor is not None and tensor.dtype == torch.int8 and tensor.dim() == 2
+    return tensor is not None and tensor.dtype == torch.int8 and tensor.dim() >= 2

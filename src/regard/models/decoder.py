@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from regard.attention import Attention, Memory, Padding
+from regard.attention import Attention, Given, Memory, Padding
 from regard.errors import DataError
 from regard.layers import Cell
 from regard.models.encoder import Encoded
@@ -196,7 +196,7 @@ class Pointer(Decoder[PointerState]):
         pointed = state.pointed | (_one_hot(tokens, state.pointed.shape[1]) & (tokens > 0)[:, None])
         inputs = state.places[torch.arange(len(tokens), device=tokens.device), tokens]
         cell = self.cell.step(inputs, state.cell)
-        logits = self._point(cell[0].unsqueeze(1), state.memory).squeeze(1)
+        logits = self._point(cell[0].unsqueeze(1), state.memory, pointed.unsqueeze(1)).squeeze(1)
         after = replace(state, cell=cell, pointed=pointed)
         return self._open(logits, pointed, state.lengths), after
 
@@ -207,7 +207,8 @@ class Pointer(Decoder[PointerState]):
         hidden = self.cell.run(state.places.gather(1, index), state.cell)
         taken = _one_hot(inputs, state.pointed.shape[1]) & (inputs > 0).unsqueeze(-1)
         pointed = taken.cumsum(1) > 0
-        return self._open(self._point(hidden, state.memory), pointed, state.lengths.unsqueeze(1))
+        logits = self._point(hidden, state.memory, pointed)
+        return self._open(logits, pointed, state.lengths.unsqueeze(1))
 
     def _open(
         self,
@@ -215,16 +216,23 @@ class Pointer(Decoder[PointerState]):
         pointed: Bool[Tensor, "... places"],
         lengths: Tensor,
     ) -> Float[Tensor, "... places"]:
-        """Nothing is pointed at twice; who visits all does not stop before that is done."""
-        logits = logits.masked_fill(pointed, -torch.inf)
+        """Who visits all does not stop before that is done."""
         if self.visits == "some":
             return logits
         left = pointed.sum(-1) < lengths
         stop = logits[..., 0].masked_fill(left, NEVER if self.training else -torch.inf)
         return torch.cat([stop.unsqueeze(-1), logits[..., 1:]], -1)
 
-    def _point(self, hidden: Float[Tensor, "batch query width"], memory: Memory) -> Tensor:
-        return self.attention.point(hidden.unsqueeze(1), memory).squeeze(1)
+    def _point(
+        self,
+        hidden: Float[Tensor, "batch query width"],
+        memory: Memory,
+        pointed: Bool[Tensor, "batch query places"],
+    ) -> Tensor:
+        """Nothing is pointed at twice: a mask of the attention, so that its weights are what is answered."""
+        free = Given(~pointed.unsqueeze(1))
+        mask = free if memory.mask is None else memory.mask & free
+        return self.attention.point(hidden.unsqueeze(1), replace(memory, mask=mask)).squeeze(1)
 
 
 def _one_hot(places: Tensor, count: int) -> Bool[Tensor, "... places"]:

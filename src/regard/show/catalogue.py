@@ -168,6 +168,10 @@ def _lines(card: Card, size: int) -> Iterator[str]:
 
 def _usage(card: Card) -> Iterator[str]:
     verb = COMMANDS.get(card.task, "predict")
+    if card.is_shown:  # a picture or a sound that lies beside the card
+        yield f"regard look {card.name}"
+        yield f"regard {verb} {card.name} my{card.example.removeprefix('example')}"
+        return
     target = f" --to {card.directions[0].partition('-')[2]}" if card.directions else ""
     yield f'regard {verb} "{card.example}"{target}'
     yield f'regard look {card.name} "{card.example}"{target}'

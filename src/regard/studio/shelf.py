@@ -204,7 +204,7 @@ class Shelf:
             found |= {
                 "summary": card.title,
                 "parameters": card.parameters,
-                "example": card.example,
+                "example": card.question(self.folder(name)),
                 "directions": list(card.directions),
             }
         scores = _best(self.records(name, "metrics")) if card is None else _told(card)

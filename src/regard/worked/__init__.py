@@ -17,6 +17,7 @@ from regard.worked.likeness import word_vectors
 from regard.worked.listening import listen_attend_spell
 from regard.worked.multi_head import flying_arrows, parameter_count, two_heads
 from regard.worked.one_choice import hard_choice
+from regard.worked.picture import picture_attention
 from regard.worked.positions import position_periods, position_picture, position_table, word_order
 from regard.worked.published_results import headline_results
 from regard.worked.recurrence import fading_gradient, rnn_step
@@ -65,6 +66,7 @@ EXAMPLES: dict[str, Example] = {
     "beam-of-two": Example("Beam search with a beam of two", ("L75", "L76", "L77"), beam_of_two),
     "headline-results": Example("The paper's headline results", ("L74", "L94"), headline_results),
     "word-orders": Example("One sentence in many word orders", ("L89",), word_orders, "links"),
+    "picture-attention": Example("Attention over a picture", ("L83",), picture_attention),
     "listen-attend-spell": Example("Listen, attend and spell", ("L83",), listen_attend_spell),
     "copy-or-generate": Example("A word copied or generated", ("L82",), copy_or_generate),
     "summary-word": Example("A word of a summary", ("L84",), summary_word),
@@ -88,6 +90,7 @@ __all__ = [
     "listen_attend_spell",
     "painted_masks",
     "parameter_count",
+    "picture_attention",
     "position_periods",
     "position_picture",
     "position_table",

@@ -24,7 +24,7 @@ export async function held(file: File): Promise<string> {
   return canvas.toDataURL("image/jpeg", 0.92);
 }
 
-function addressOf(file: Blob): Promise<string> {
+export function addressOf(file: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result));
