@@ -32,19 +32,151 @@ SEED = 20261118
 SHADES = {"0": 0.03, "1": 0.2, "2": 0.5, "3": 0.8, "4": 0.97}
 HERE = Path(__file__).parent
 
-GOOD = """great good lovely charming funny clever moving fresh honest warm tasty comfortable reliable sturdy
-    helpful friendly elegant gripping touching enjoyable pleasant impressive exciting sharp bright smooth
-    delightful brilliant excellent fantastic amazing superb splendid memorable satisfying thoughtful""".split()
-BAD = """awful dull slow weak silly ugly broken noisy rude stupid boring clumsy cold cheap flimsy dirty lazy
-    painful bland messy pointless annoying tedious shallow predictable dreadful horrible terrible lousy poor
-    disappointing forgettable irritating hopeless useless unpleasant ridiculous""".split()
-GOOD_NOUNS = "charm wit humour warmth energy style imagination heart suspense originality taste value".split()
-BAD_NOUNS = "problems mistakes clichés defects trouble noise delays weaknesses scratches bugs faults".split()
-GOOD_VERBS = "enjoy like love recommend trust admire".split()
-BAD_VERBS = "hate regret dislike despise".split()
-THINGS = """movie picture story dialogue direction soundtrack documentary romance performance drama script
-    product printer headset blender keyboard watch bag mattress toaster tablet cable software update
-    dinner pizza coffee breakfast cafe waitress apartment flight course concert museum support game""".split()
+GOOD = [
+    "great",
+    "good",
+    "lovely",
+    "charming",
+    "funny",
+    "clever",
+    "moving",
+    "fresh",
+    "honest",
+    "warm",
+    "tasty",
+    "comfortable",
+    "reliable",
+    "sturdy",
+    "helpful",
+    "friendly",
+    "elegant",
+    "gripping",
+    "touching",
+    "enjoyable",
+    "pleasant",
+    "impressive",
+    "exciting",
+    "sharp",
+    "bright",
+    "smooth",
+    "delightful",
+    "brilliant",
+    "excellent",
+    "fantastic",
+    "amazing",
+    "superb",
+    "splendid",
+    "memorable",
+    "satisfying",
+    "thoughtful",
+]
+BAD = [
+    "awful",
+    "dull",
+    "slow",
+    "weak",
+    "silly",
+    "ugly",
+    "broken",
+    "noisy",
+    "rude",
+    "stupid",
+    "boring",
+    "clumsy",
+    "cold",
+    "cheap",
+    "flimsy",
+    "dirty",
+    "lazy",
+    "painful",
+    "bland",
+    "messy",
+    "pointless",
+    "annoying",
+    "tedious",
+    "shallow",
+    "predictable",
+    "dreadful",
+    "horrible",
+    "terrible",
+    "lousy",
+    "poor",
+    "disappointing",
+    "forgettable",
+    "irritating",
+    "hopeless",
+    "useless",
+    "unpleasant",
+    "ridiculous",
+]
+GOOD_NOUNS = [
+    "charm",
+    "wit",
+    "humour",
+    "warmth",
+    "energy",
+    "style",
+    "imagination",
+    "heart",
+    "suspense",
+    "originality",
+    "taste",
+    "value",
+]
+BAD_NOUNS = [
+    "problems",
+    "mistakes",
+    "clichés",
+    "defects",
+    "trouble",
+    "noise",
+    "delays",
+    "weaknesses",
+    "scratches",
+    "bugs",
+    "faults",
+]
+GOOD_VERBS = ["enjoy", "like", "love", "recommend", "trust", "admire"]
+BAD_VERBS = ["hate", "regret", "dislike", "despise"]
+THINGS = [
+    "movie",
+    "picture",
+    "story",
+    "dialogue",
+    "direction",
+    "soundtrack",
+    "documentary",
+    "romance",
+    "performance",
+    "drama",
+    "script",
+    "product",
+    "printer",
+    "headset",
+    "blender",
+    "keyboard",
+    "watch",
+    "bag",
+    "mattress",
+    "toaster",
+    "tablet",
+    "cable",
+    "software",
+    "update",
+    "dinner",
+    "pizza",
+    "coffee",
+    "breakfast",
+    "cafe",
+    "waitress",
+    "apartment",
+    "flight",
+    "course",
+    "concert",
+    "museum",
+    "support",
+    "game",
+]
 NOT = [
     "is not",
     "isn't",
@@ -79,9 +211,12 @@ def negated(side: str, draw: random.Random) -> str:
     no = draw.choice(NOT)
     very = draw.choice(VERY)
     forms = [
-        f"the {thing} {no} {word}", f"this {no} a {word} {thing}", f"not {very}{word}", f"this {thing} {no} {very}{word}",
-        f"not a {word} {thing}", f"there is nothing {word} about the {thing}", f"the {thing} is far from {word}",
-        f"the {thing} is anything but {word}", f"I did not {verb} the {thing}", f"we don't {verb} this {thing}",
+        f"the {thing} {no} {word}", f"this {no} a {word} {thing}", f"not {very}{word}",
+        f"this {thing} {no} {very}{word}",
+        f"not a {word} {thing}", f"there is nothing {word} about the {thing}",
+        f"the {thing} is far from {word}",
+        f"the {thing} is anything but {word}", f"I did not {verb} the {thing}",
+        f"we don't {verb} this {thing}",
         f"it never becomes {word}", f"neither {word} nor {second}", f"the {thing} doesn't seem {word}",
         f"no one could call this {thing} {word}", f"the {thing} has no {noun}", f"without {noun}",
         f"a {thing} without any {noun}", f"the {thing} could never be called {word}", f"I can't {verb} it",
@@ -91,8 +226,10 @@ def negated(side: str, draw: random.Random) -> str:
     ]  # fmt: skip
     if side == "good":
         forms += [
-            f"the {thing} couldn't be better", f"you can't beat this {thing}", f"there is no better {thing}",
-            f"I wouldn't change a thing about the {thing}", f"I can't say enough good things about the {thing}",
+            f"the {thing} couldn't be better", f"you can't beat this {thing}",
+            f"there is no better {thing}",
+            f"I wouldn't change a thing about the {thing}",
+            f"I can't say enough good things about the {thing}",
             f"the {thing} never lets you down", f"it doesn't get better than this {thing}",
             f"I had not a single problem with the {thing}", f"I wouldn't give this {thing} away",
             f"you won't be sorry that you chose this {thing}", f"no regrets about this {thing}",
@@ -101,12 +238,15 @@ def negated(side: str, draw: random.Random) -> str:
         ]  # fmt: skip
     else:
         forms += [
-            f"the {thing} couldn't be worse", f"don't waste your money on this {thing}", f"the {thing} does not work",
-            f"I would never buy this {thing} again", f"don't bother with this {thing}", f"not worth the price",
-            f"the {thing} stopped working", f"I won't return", f"the {thing} isn't worth seeing",
-            f"the {thing} doesn't do what it says", f"nothing in the {thing} works", f"there's no point in this {thing}",
-            f"they didn't even reply", f"the {thing} fails to be {word}", f"the {thing} lacks {noun}",
-            f"the {thing} is nowhere near {word}", f"it was not what I had hoped for", f"never again",
+            f"the {thing} couldn't be worse", f"don't waste your money on this {thing}",
+            f"the {thing} does not work",
+            f"I would never buy this {thing} again", f"don't bother with this {thing}",
+            "not worth the price",
+            f"the {thing} stopped working", "I won't return", f"the {thing} isn't worth seeing",
+            f"the {thing} doesn't do what it says", f"nothing in the {thing} works",
+            f"there's no point in this {thing}",
+            "they didn't even reply", f"the {thing} fails to be {word}", f"the {thing} lacks {noun}",
+            f"the {thing} is nowhere near {word}", "it was not what I had hoped for", "never again",
         ]  # fmt: skip
     return draw.choice(forms)
 
@@ -129,11 +269,16 @@ def contrasted(side: str, draw: random.Random) -> str:
                 f"what a pity: {one}, but {last}", f"it used to be {one}, and today {last}"],
     }[side]  # fmt: skip
     return draw.choice(
-        [f"{first}, but {last}", f"{first}, yet {last}", f"although {first}, {last}", f"even though {first}, {last}",
-         f"{last}, even if {first}", f"despite its {noun}, {last}", f"{first}; still, {last}", f"{first}. However, {last}",
-         f"while {first}, {last}", f"{first}, and yet {last}", f"for all its {noun}, {last}", f"{one} but {two}",
-         f"a {two} {thing}, though a little {one}", f"the last {thing} was {one}, this one is {two}", f"{first} - but {last}!",
-         f"a {two} {thing} in spite of its {noun}", f"{last} in the end, though {first}", f"I know that {first}. But {last}.",
+        [f"{first}, but {last}", f"{first}, yet {last}", f"although {first}, {last}",
+         f"even though {first}, {last}",
+         f"{last}, even if {first}", f"despite its {noun}, {last}", f"{first}; still, {last}",
+         f"{first}. However, {last}",
+         f"while {first}, {last}", f"{first}, and yet {last}", f"for all its {noun}, {last}",
+         f"{one} but {two}",
+         f"a {two} {thing}, though a little {one}", f"the last {thing} was {one}, this one is {two}",
+         f"{first} - but {last}!",
+         f"a {two} {thing} in spite of its {noun}", f"{last} in the end, though {first}",
+         f"I know that {first}. But {last}.",
          f"on the one hand {first}, on the other {last}", f"the start is {one}, the rest is {two}", *hopes]
     )  # fmt: skip
 
@@ -156,15 +301,56 @@ def made(count: int, draw: random.Random) -> Iterator[tuple[str, str]]:
 
 
 REPORTS = [  # of firms: (subject, good verbs, bad verbs, what)
-    ("The company|The group|The bank|The airline|The maker|The start-up|The chain|The insurer".split("|"),
-     "beat expectations with|raised its forecast after|reported record|celebrated strong|posted a jump in".split("|"),
-     "missed expectations with|cut its forecast after|reported falling|warned of weak|posted a slump in".split("|"),
-     "quarterly sales|profits|earnings|revenue|growth in data centres|orders|demand for its chips|exports".split("|")),
-    ("Shares|Its stock|Profits|Sales|Orders|Revenues|Margins|Exports".split("|"),
-     "rose sharply after|climbed to a record on|soared thanks to|doubled on".split("|"),
-     "fell sharply after|dropped to a low on|collapsed because of|halved on".split("|"),
-     "the report|the results|the news|demand from customers|the new product|the announcement".split("|")),
-]  # fmt: skip
+    (
+        [
+            "The company",
+            "The group",
+            "The bank",
+            "The airline",
+            "The maker",
+            "The start-up",
+            "The chain",
+            "The insurer",
+        ],
+        [
+            "beat expectations with",
+            "raised its forecast after",
+            "reported record",
+            "celebrated strong",
+            "posted a jump in",
+        ],
+        [
+            "missed expectations with",
+            "cut its forecast after",
+            "reported falling",
+            "warned of weak",
+            "posted a slump in",
+        ],
+        [
+            "quarterly sales",
+            "profits",
+            "earnings",
+            "revenue",
+            "growth in data centres",
+            "orders",
+            "demand for its chips",
+            "exports",
+        ],
+    ),
+    (
+        ["Shares", "Its stock", "Profits", "Sales", "Orders", "Revenues", "Margins", "Exports"],
+        ["rose sharply after", "climbed to a record on", "soared thanks to", "doubled on"],
+        ["fell sharply after", "dropped to a low on", "collapsed because of", "halved on"],
+        [
+            "the report",
+            "the results",
+            "the news",
+            "demand from customers",
+            "the new product",
+            "the announcement",
+        ],
+    ),
+]
 
 
 def reports(count: int, draw: random.Random) -> Iterator[tuple[str, str]]:
@@ -273,8 +459,13 @@ def main() -> None:
     sst2 = [(text, NAMES[name]) for text, name, whole in test if whole and name in NAMES]
     reviews = list(dict.fromkeys(kotzias(given.more / "package")))
     kept = [(text, label) for text, label in reviews if one_in(text, 5)]
-    ours = [line.split("\t") for path in sorted((HERE.parents[1] / "tests/box").glob("*.tsv")) for line in path.read_text("utf-8").splitlines()]  # fmt: skip
-    never = {key(text) for text, *_ in [*valid, *sst2, *kept, *ours]} | {key(text) for text, _, whole in dev + test if whole}  # fmt: skip
+    ours = [
+        line.split("\t")
+        for path in sorted((HERE.parents[1] / "tests/box").glob("*.tsv"))
+        for line in path.read_text("utf-8").splitlines()
+    ]
+    never = {key(text) for text, *_ in [*valid, *sst2, *kept, *ours]}
+    never |= {key(text) for text, _, whole in dev + test if whole}
 
     learned = [*dict.fromkeys(trees(given.data / "sst" / "train.trees.txt", given.most))]
     gold: list[tuple[str, str]] = []
@@ -288,14 +479,17 @@ def main() -> None:
     for text, label in dict.fromkeys(own):
         gold.append((text, label))
         soft.append((text, 0.93 if label == "positive" else 0.07))
-    for text, value in [*snippets(given.more / "hutto_ICWSM_2014"), *lexicon(given.more / "vaderSentiment-3.3.2")]:  # fmt: skip
+    rated = [*snippets(given.more / "hutto_ICWSM_2014")]
+    rated += lexicon(given.more / "vaderSentiment-3.3.2")
+    for text, value in rated:
         soft.append((text, value))
         if abs(value - 0.5) > 0.15:
             gold.append((text, "positive" if value > 0.5 else "negative"))
     sentences = [text for text, _, whole in learned if whole]
     learned_reviews = [row for row in reviews if row not in set(kept)]
     asked = [text for text, name, _ in learned if name == "2"]
-    asked += [*wordnet(given.more / "wn"), *varied(sentences + [text for text, _ in learned_reviews], given.varied, draw)]  # fmt: skip
+    asked += wordnet(given.more / "wn")
+    asked += varied(sentences + [text for text, _ in learned_reviews], given.varied, draw)
     if given.english:
         asked += given.english.read_text("utf-8").splitlines()[:60_000]
     gold, soft = ([row for row in rows if key(row[0]) not in never] for rows in (gold, soft))

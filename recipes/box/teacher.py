@@ -1,4 +1,4 @@
-"""A larger encoder learns the same two tasks and labels much text: what the small models in the box learn from.
+"""A larger encoder learns the same two tasks and labels much text, from which the small models learn.
 
     python recipes/box/teacher.py tags ENCODER PLACE [--seconds 200]
     python recipes/box/teacher.py judgements ENCODER PLACE [--seconds 200]
@@ -27,7 +27,25 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
 SEED = 20261118
-TAGS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
+TAGS = [
+    "ADJ",
+    "ADP",
+    "ADV",
+    "AUX",
+    "CCONJ",
+    "DET",
+    "INTJ",
+    "NOUN",
+    "NUM",
+    "PART",
+    "PRON",
+    "PROPN",
+    "PUNCT",
+    "SCONJ",
+    "SYM",
+    "VERB",
+    "X",
+]
 SHAPES = 6
 LONGEST = 120
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -132,7 +150,7 @@ def learn(
     rate: float,
     seed: int,
 ) -> None:
-    """AdamW; the rate falls to nothing by the last epoch, or by the end of the time, whichever comes first."""
+    """AdamW; the rate falls to nothing by the last epoch, or by the end of the time if that is sooner."""
     torch.manual_seed(seed)
     order = random.Random(seed)
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)

@@ -22,7 +22,7 @@ from regard.errors import UsageError
 from regard.evaluate import Metric, exact_match
 from regard.layers.block import is_sharded
 from regard.models import SOURCE, Model, Sizes
-from regard.models.encoder import Padded, padding_of
+from regard.models.encoder import Encoded, Padded, padding_of
 from regard.models.readers import IGNORE
 from regard.tasks.axis import Axis, Tokens, axis_of
 from regard.tasks.batch import Batch, lengths_of, padded
@@ -115,7 +115,7 @@ class Fill(Task):
         if is_sharded(model):
             return super().loss(model, batch, smoothing)
         encoded, asked_for = model.encode(batch.sources), batch.targets != IGNORE
-        some = replace(encoded, states=encoded.states[asked_for].unsqueeze(0), padding=None)
+        some = Encoded(encoded.states[asked_for].unsqueeze(0))
         return model.reader.loss(model.reader(some), batch.targets[asked_for][None], smoothing)
 
     def loss_of_two(
