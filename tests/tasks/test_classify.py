@@ -42,12 +42,12 @@ def test_a_label_that_is_too_improbable_is_not_told_and_all_else_stays():
     probability = math.exp(found.score)
     below = SETTINGS.model_copy(update={"sure": probability - 1e-6, "unsure": "neutral"})
     above = below.model_copy(update={"sure": probability + 1e-6})
-    assert task.said(found, SETTINGS) is found  # by default every label is told
-    assert task.said(found, below) is found
-    assert task.said(found, above) == replace(found, text="neutral")
+    assert task.worded(found, SETTINGS) is found  # by default every label is told
+    assert task.worded(found, below) is found
+    assert task.worded(found, above) == replace(found, text="neutral")
     assert task.predict(model, ["not bad"], above) == [found]  # what is judged is the label
 
 
 def test_nothing_is_said_of_an_empty_text():
     sure = SETTINGS.model_copy(update={"sure": 0.9})
-    assert task_of("classify").said(Prediction(""), sure).text == ""
+    assert task_of("classify").worded(Prediction(""), sure).text == ""

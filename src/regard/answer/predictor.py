@@ -182,9 +182,9 @@ class Predictor(Verbs):
             asked, numbers, to, lambda some, own: self._answers(some, settings, own, advance)
         )
 
-    def said(self, answer: Prediction) -> Prediction:
+    def worded(self, answer: Prediction) -> Prediction:
         """What a person is told of an answer, by the run's own settings: perhaps that it is unsure."""
-        return self.learned.said(answer, self.run.settings.decode)
+        return self.learned.worded(answer, self.run.settings.decode)
 
     def _answers(
         self,

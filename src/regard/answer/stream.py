@@ -240,7 +240,7 @@ class Stream:
             numbers=[line.number - 1 for line in lines],
             advance=advance,
         )
-        return [self.predictor.learned.said(answer, self.decode) for answer in found]
+        return [self.predictor.learned.worded(answer, self.decode) for answer in found]
 
     def _alone(self, line: TextLine) -> Prediction:
         try:

@@ -99,7 +99,7 @@ class Classify(Labelling):
             names[0], ranked[0][1], (names[0],), (int(ids[0]),), (ranked[0][1],), "end", ranked
         )
 
-    def said(self, answer: Prediction, settings: DecodeSettings) -> Prediction:
+    def worded(self, answer: Prediction, settings: DecodeSettings) -> Prediction:
         """The label, or, where it is too improbable to be told, the word for that; all else stays."""
         if not answer.symbols or math.exp(answer.score) >= settings.sure:
             return answer

@@ -314,7 +314,7 @@ class Task(ABC):
     def forced(self, text: str, answer: Prediction) -> Forced:
         """What makes the model give this answer to this question once more, under `watch`."""
 
-    def said(self, answer: Prediction, settings: DecodeSettings) -> Prediction:  # noqa: ARG002
+    def worded(self, answer: Prediction, settings: DecodeSettings) -> Prediction:  # noqa: ARG002
         """What a person is told of an answer: itself, unless a task has a word for being unsure."""
         return answer
 

@@ -176,7 +176,7 @@ class Verbs(ABC):
         ]
         return found[0] if isinstance(texts, str) else found
 
-    def said(self, answer: Prediction) -> Prediction:
+    def worded(self, answer: Prediction) -> Prediction:
         """What a person is told of an answer; `predict` gives the answer itself."""
         return answer
 
@@ -187,7 +187,7 @@ class Verbs(ABC):
     def classify(self, texts: str | Texts, *, truncate: bool = False) -> str | list[str]:
         """The label of each text, or the model's word for being unsure (`decode.sure`), if it has one."""
         self.require("classify")
-        found = [self.said(answer).text for answer in self.predict(texts, truncate=truncate)]
+        found = [self.worded(answer).text for answer in self.predict(texts, truncate=truncate)]
         return found[0] if isinstance(texts, str) else found
 
     @overload
