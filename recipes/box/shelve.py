@@ -1,6 +1,6 @@
 """Put a trained run into the box: packed, looked at, scored on the project's own test, with its card.
 
-    python recipes/box/shelve.py RUN NAME [--weights int8] [--scores [TEST=]scores.json ...]
+    python recipes/box/shelve.py RUN NAME [--weights int8] [--scores [TEST=]scores.json ...] [--sure 0.7]
 
 What no program can know stands in `cards/NAME.toml`: title, licence, sources, limits, the command. What one
 can is worked out here: how many numbers the model has, which attention reads as an alignment, and its scores
@@ -43,7 +43,7 @@ def small_scores(predictor: Predictor, directions: tuple[str, ...]) -> Iterator[
     else:
         tests = [("", SMALL / {"tag": "small.conllu", "classify": "small.tsv"}[task.name])]
     for way, *paths in tests:
-        exam = Exam.read(paths, task.name)
+        exam = Exam.read(paths, predictor.run.settings)
         to = way.partition("-")[2] or None
         found = predictor.predict(exam.questions(task), to=to)
         for metric in task.judge([answer.text for answer in found], exam.answers(task))[:2]:
@@ -68,6 +68,13 @@ def other_scores(given: str) -> Iterator[Score]:
             value=round(row["value"], 2),
             signature=row["signature"],
         )
+
+
+def be_unsure(config: Path, sure: float, word: str) -> None:
+    """From which probability on a label is told, and what is said below (`unsure.py` chooses it)."""
+    settings = read_settings(config)
+    decode = settings.decode.model_copy(update={"sure": sure, "unsure": word})
+    config.write_text(to_toml(settings.model_copy(update={"decode": decode})), "utf-8")
 
 
 def forget_places(config: Path) -> None:
@@ -102,6 +109,8 @@ def main() -> None:
     parser.add_argument("--weights", default="int8", choices=("int8", "float16", "float32"))
     parser.add_argument("--scores", nargs="*", default=[], help="FILE or NAME=FILE")
     parser.add_argument("--look", help="SITE or SITE:HEAD,HEAD in place of the best one found")
+    parser.add_argument("--sure", type=float, help="of labels: below it they are not told")
+    parser.add_argument("--unsure", default="neutral", help="what is said instead")
     parser.add_argument("--date", default=datetime.date.today().isoformat())
     parser.add_argument("--place", type=Path, default=box.PLACE)
     options = parser.parse_args()
@@ -112,6 +121,8 @@ def main() -> None:
     options.place.mkdir(parents=True, exist_ok=True)
     pack(options.run, folder, options.weights)
     forget_places(folder / "config.toml")
+    if options.sure is not None:
+        be_unsure(folder / "config.toml", options.sure, options.unsure)
     predictor = Predictor.load(folder, "cpu")
     directions = tuple(facts.get("directions", ()))
     if options.look:
