@@ -8,6 +8,7 @@ DATA holds `sst/*.trees.txt` as `phrases.py` says. MORE holds four folders as th
 `wordnet-base`). FILE is plain English, a line a text. OUT gets
 
     gold.tsv      text TAB label: every judged phrase of the trees, reviews, lexicon, rule-made sentences
+    focus.tsv     the same: new denials and contrasts, and some of the rest
     soft.tsv      text TAB how good from 0 to 1: the same with shades, and what is neutral
     unjudged.txt  texts for a teacher to judge
     valid.tsv     whole sentences of the development trees
@@ -440,6 +441,19 @@ def varied(sentences: list[str], count: int, draw: random.Random) -> Iterator[st
                 yield f"{' '.join(own[:cut]).rstrip('.,;')}{link} {' '.join(other[:rest])}"
 
 
+def focused(gold: list[tuple[str, str]], never: set[str]) -> list[tuple[str, str]]:
+    """Mostly denials and contrasts, with some of all the rest, so that it is not forgotten."""
+    draw = random.Random(5)
+    own = dict.fromkeys([*made(4_500, draw), *reports(200, draw)])
+    long = [row for row in gold if len(row[0].split()) >= 9]
+    short = [row for row in gold if len(row[0].split()) < 9]
+    draw.shuffle(long)
+    draw.shuffle(short)
+    rows = [row for row in own if key(row[0]) not in never] + long[:16_000] + short[:8_000]
+    draw.shuffle(rows)
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
@@ -498,6 +512,7 @@ def main() -> None:
         draw.shuffle(rows)
     files = {
         "gold.tsv": [f"{text}\t{label}" for text, label in gold],
+        "focus.tsv": [f"{text}\t{label}" for text, label in focused(gold, never)],
         "soft.tsv": [f"{text}\t{value:.2f}" for text, value in soft],
         "unjudged.txt": asked,
         "valid.tsv": [f"{text}\t{label}" for text, label in valid],
