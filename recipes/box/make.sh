@@ -42,6 +42,7 @@ sentiment)
     [ -f "$place/sst/train.tsv" ] || python "$here/phrases.py" "$data" "$place/sst"
     learn sentiment "$place/sst/train.tsv" --valid "$place/sst/valid.tsv" --config "$here/sentiment.toml" "$@"
     # Once more from there: denials, contrasts, reviews of products, rated words (MORE: see opinions.py).
+    # Tried, and not in the box: docs/log.md, 2026-11-18.
     if [ -n "${MORE:-}" ]; then
         [ -f "$place/opinions/gold.tsv" ] || python "$here/opinions.py" "$data" "$MORE" "$place/opinions"
         regard train "$place/opinions/gold.tsv" --valid "$place/opinions/valid.tsv" --out "$place/sentiment-more" \
