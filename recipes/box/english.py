@@ -1,9 +1,10 @@
 """The English side of the bitext, each line once: what the tagger's encoder is pre-trained on.
 
-    python recipes/box/english.py DATA OUT [--most N] [--only SOURCE]
+    python recipes/box/english.py DATA OUT [--most N] [--only SOURCE] [--mixed]
 
 OUT gets `train.txt` and `valid.txt` (one line in 1,000, by its hash). Only sources that a model which ships
-may learn from (`sources.py`), lines of 3 to 60 words, and none that a test set of DATA holds.
+may learn from (`sources.py`), lines of 3 to 60 words, and none that a test set of DATA holds. `--mixed` takes
+from each source no more than SHARES says, for a smaller text that is less about software and parliament.
 """
 
 from __future__ import annotations
@@ -12,12 +13,21 @@ import argparse
 import hashlib
 import lzma
 import random
+from collections import Counter
 from pathlib import Path
 
 from sources import source
 
 WORDS = range(3, 61)
 SEED = 20261118
+SHARES = {
+    "awsnpm": 93_000,
+    "tatoeba": 60_000,
+    "europarl": 30_000,
+    "ntrex": 4_000,
+    "flores-dev": 1_000,
+}
+OTHERS = 4_000
 
 
 def key(line: str) -> bytes:
@@ -51,9 +61,11 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--most", type=int, default=None, help="lines to train on")
     parser.add_argument("--only", help="one source, such as tatoeba; the default is all that ship")
+    parser.add_argument("--mixed", action="store_true", help="no more of a source than SHARES says")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     seen, kept = held_out(given.data), []
+    taken: Counter[str] = Counter()
     for name in ("en-de", "en-fr"):
         with lzma.open(given.data / "bitext" / f"{name}.tsv.xz", "rt", encoding="utf-8") as lines:
             for line in lines:
@@ -63,7 +75,10 @@ def main() -> None:
                 if given.only not in (None, origin):
                     continue
                 number = key(english)
+                if given.mixed and taken[origin] >= SHARES.get(origin, OTHERS):
+                    continue
                 if number not in seen:
+                    taken[origin] += 1
                     seen.add(number)
                     kept.append((number, english))
     random.Random(SEED).shuffle(kept)

@@ -62,6 +62,19 @@ tagger)
 sentiment)
     [ -f "$place/sst/train.tsv" ] || python "$here/phrases.py" "$data" "$place/sst"
     learn sentiment "$place/sst/train.tsv" --valid "$place/sst/valid.tsv" --config "$here/sentiment.toml" "$@"
+    # Once more from there: denials, contrasts, reviews of products, rated words (MORE: see opinions.py).
+    # Tried, and not in the box: docs/log.md, 2026-11-18.
+    if [ -n "${MORE:-}" ]; then
+        [ -f "$place/opinions/gold.tsv" ] || python "$here/opinions.py" "$data" "$MORE" "$place/opinions"
+        regard train "$place/opinions/gold.tsv" --valid "$place/opinions/valid.tsv" --out "$place/sentiment-more" \
+            --start-from "$place/sentiment" --config "$here/sentiment.toml" --set train.steps=700 \
+            --set train.rate=5e-4 --set train.warmup=50 --set train.ema_decay=0.99 --set train.evaluate_every=100 \
+            --set train.checkpoint_every=100 --set train.evaluate_examples=0 --set train.patience=20
+        python "$here/unsure.py" "$place/sentiment-more" "$data"
+        for test in "$place/sst/test.tsv" "$place/opinions/tests/reviews.tsv" tests/box/negation.tsv tests/box/contrast.tsv; do
+            regard evaluate "$place/sentiment-more" "$test"
+        done
+    fi
     regard evaluate "$place/sentiment" "$place/sst/test.tsv"
     ;;
 shapes)

@@ -1,6 +1,6 @@
 """Put a trained run into the box: packed, looked at, scored on the project's own test, with its card.
 
-    python recipes/box/shelve.py RUN NAME [--weights int8] [--scores [TEST=]scores.json ...]
+    python recipes/box/shelve.py RUN NAME [--weights int8] [--scores [TEST=]scores.json ...] [--sure 0.7]
 
 What no program can know stands in `cards/NAME.toml`: title, licence, sources, limits, the command. What one
 can is worked out here: how many numbers the model has, which attention reads as an alignment, and its scores
@@ -85,6 +85,13 @@ def other_scores(given: str) -> Iterator[Score]:
         )
 
 
+def be_unsure(config: Path, sure: float, word: str) -> None:
+    """From which probability on a label is told, and what is said below (`unsure.py` chooses it)."""
+    settings = read_settings(config)
+    decode = settings.decode.model_copy(update={"sure": sure, "unsure": word})
+    config.write_text(to_toml(settings.model_copy(update={"decode": decode})), "utf-8")
+
+
 def forget_places(config: Path) -> None:
     """What a model learned and started from goes by its name: where that lay is nobody's business."""
     settings = read_settings(config)
@@ -119,6 +126,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="metrics to keep; the default is all")
     parser.add_argument("--look", help="SITE or SITE:HEAD,HEAD in place of the best one found")
     parser.add_argument("--card", type=Path, help="in place of cards/NAME.toml")
+    parser.add_argument("--sure", type=float, help="of labels: below it they are not told")
+    parser.add_argument("--unsure", default="neutral", help="what is said instead")
     parser.add_argument("--date", default=datetime.date.today().isoformat())
     parser.add_argument("--place", type=Path, default=box.PLACE)
     options = parser.parse_args()
@@ -132,6 +141,8 @@ def main() -> None:
     keep(options.run, folder)
     for path in (HERE / "examples").glob(f"{options.name}.*"):
         shutil.copyfile(path, folder / f"{EXAMPLE}{path.suffix}")
+    if options.sure is not None:
+        be_unsure(folder / "config.toml", options.sure, options.unsure)
     predictor = Predictor.load(folder, "cpu")
     directions = tuple(facts.get("directions", ()))
     if options.look:

@@ -199,6 +199,20 @@ class TestForms:
         assert code == 0
         assert sorted(out.split()) == ["negative", "positive"]
 
+    def test_who_is_unsure_says_so_and_json_still_has_the_label(self, folder, tell):
+        asked = ("classify", folder("classify"), "good")
+        plain = json.loads(tell(*asked, "--json")[1])
+        probability = math.exp(plain["score"])
+        assert tell(*asked)[1] == tell(*asked, "--sure", 0.4)[1] == f"{plain['text']}\n"
+        sure = (1 + probability) / 2
+        assert tell(*asked, "--sure", sure)[1] == "unsure\n"
+        entry = json.loads(tell(*asked, "--sure", sure, "--json")[1])
+        assert entry == {**plain, "text": "unsure"}
+        assert tell(*asked, "--sure", sure, "--n-best", 2)[1].split()[0] == plain["text"]
+        code, _, err = tell(*asked, "--sure", 1)
+        assert code == 2
+        assert "must be less than 1" in err
+
     @pytest.mark.parametrize("kind", ["rnn", "tag", "classify", "point", "language"])
     def test_json_is_one_valid_object_a_line(self, folder, piped, kind):
         texts = [*kinds.questions(kind, 3), ""]

@@ -65,6 +65,21 @@ def test_learning_asks_for_others_each_time_and_judging_always_for_the_same(many
     assert torch.equal(many.hidden_anew(batch).source, one.source)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_loss_is_that_of_all_logits_at_the_places_that_count(smoothing):
+    """Only these become logits; by the book all do, and the others are left out of the sum."""
+    task, model, batch = task_of("fill"), model_of("fill").eval(), batch_of("fill", more=7)
+    logits = model(batch.source, batch.lengths)
+    every = torch.nn.functional.cross_entropy(
+        logits.flatten(0, 1),
+        batch.targets.flatten(),
+        ignore_index=IGNORE,
+        reduction="sum",
+        label_smoothing=smoothing,
+    )
+    torch.testing.assert_close(task.loss(model, batch, smoothing), every)
+
+
 def test_padding_is_never_asked_for():
     task, batch = task_of("fill"), batch_of("fill", more=9)
     for seed in range(20):

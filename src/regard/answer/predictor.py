@@ -191,6 +191,10 @@ class Predictor(Verbs):
             asked, numbers, to, lambda some, own: self._answers(some, settings, own, advance)
         )
 
+    def worded(self, answer: Prediction) -> Prediction:
+        """What a person is told of an answer, by the run's own settings: perhaps that it is unsure."""
+        return self.learned.worded(answer, self.run.settings.decode)
+
     def _answers(
         self,
         read: Sequence[str],

@@ -78,7 +78,9 @@ class Form:
 
     def write(self, line: TextLine, answer: Prediction) -> str:
         """All lines of one answer; an alternative that does not exist is a blank line."""
-        ranked = (answer.alternatives or ((answer.text, answer.score),))[: self.n_best]
+        ranked = answer.alternatives[: self.n_best]
+        if self.n_best == 1 or not ranked:  # what is said, which may be that nothing is sure
+            ranked = ((answer.text, answer.score),)
         if self.as_json:
             entry = _entry(line, answer, self.n_best)
             return json.dumps(entry, ensure_ascii=False, allow_nan=False) + "\n"
@@ -229,7 +231,7 @@ class Stream:
                     where=self.name,
                     remedy="save it as UTF-8 text, or answer such lines with nothing: --keep-going",
                 )
-        return self.predictor.predict(
+        found = self.predictor.predict(
             [line.text for line in lines],
             decode=self.decode,
             truncate=self.truncate,
@@ -238,6 +240,7 @@ class Stream:
             numbers=[line.number - 1 for line in lines],
             advance=advance,
         )
+        return [self.predictor.learned.worded(answer, self.decode) for answer in found]
 
     def _alone(self, line: TextLine) -> Prediction:
         try:

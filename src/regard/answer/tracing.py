@@ -145,6 +145,7 @@ def _seen(
         given = len(task.prompt(read))
         found = Found(answer, given, most=own.max_length + given)
     seen = replayed(task, predictor.model, read, found, name)
+    seen = replace(seen, answer=task.worded(seen.answer, settings))
     return seen if predictor.card is None else replace(seen, look=predictor.card.look)
 
 

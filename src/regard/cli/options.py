@@ -309,6 +309,22 @@ class Alternatives:
 
 @final
 @dataclass(frozen=True)
+class Certainty:
+    """How probable a label must be to be told."""
+
+    sure: Annotated[
+        float | None,
+        Option(
+            metavar="P",
+            help="Tell a label only if its probability is at least P, from 0 to below 1; else write the "
+            "model's word for being unsure, which is `neutral` for sentiment. 0 always tells the label. The "
+            "default is the setting `decode.sure` of the model; `--json` shows probabilities either way.",
+        ),
+    ] = None
+
+
+@final
+@dataclass(frozen=True)
 class Search:
     """How an answer is searched for."""
 

@@ -17,6 +17,7 @@ from regard.cli.command import command, name_of
 from regard.cli.options import (
     Alternatives,
     Asked,
+    Certainty,
     Chance,
     Languages,
     Lines,
@@ -74,16 +75,23 @@ def tag(asked: Asked, shown: Shown, lines: Lines, machine: Machine) -> None:
 
 @command
 def classify(
-    asked: Asked, shown: Shown, lines: Lines, alternatives: Alternatives, machine: Machine
+    asked: Asked,
+    shown: Shown,
+    lines: Lines,
+    alternatives: Alternatives,
+    certainty: Certainty,
+    machine: Machine,
 ) -> None:
     """Give each text its label. A model for English sentiment comes with regard.
 
-    One line in, one line out, in the same order; an answer does not depend on the lines around it.
+    One line in, one line out, in the same order; an answer does not depend on the lines around it. The
+    sentiment model knows `positive` and `negative`, and says `neutral` where neither is probable enough.
 
     - `regard classify "What a lovely film."` asks the model that comes with regard
+    - `regard classify "The film is two hours long." --sure 0` always tells the likelier label
     - `regard classify runs/mine < input.txt > output.txt` answers every line of a file
     """
-    _answer(classify, asked, lines, shown, machine, alternatives=alternatives)
+    _answer(classify, asked, lines, shown, machine, alternatives=alternatives, certainty=certainty)
 
 
 @command
@@ -229,6 +237,7 @@ def _answer(
     alternatives: Alternatives | None = None,
     search: Search | None = None,
     chance: Chance | None = None,
+    certainty: Certainty | None = None,
 ) -> None:
     """Check all that can be checked without the model, then answer."""
     output.speak_json(shown.as_json)
@@ -244,6 +253,7 @@ def _answer(
     choices = {
         **(vars(search) if search is not None else {}),
         **(chance.as_choices() if chance is not None else {}),
+        **(vars(certainty) if certainty is not None else {}),
         "top_beams": n_best if search is not None else None,
     }
     target = Target.of(run)

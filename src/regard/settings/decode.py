@@ -44,6 +44,10 @@ class DecodeSettings(Settings):
     """Draw from the likeliest that make up this share."""
     seed: int = 1
     """Of drawing."""
+    sure: float = Field(default=0.0, ge=0, lt=1)
+    """Of one label a text: where its probability is lower, people are told `unsure`; 0 tells it always."""
+    unsure: str = Field(default="unsure", min_length=1)
+    """What they are told then, such as neutral. No score counts it: a test judges the label itself."""
 
     @model_validator(mode="after")
     def _consistent(self) -> DecodeSettings:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -98,6 +99,12 @@ class Classify(Labelling):
             names[0], ranked[0][1], (names[0],), (int(ids[0]),), (ranked[0][1],), "end", ranked
         )
 
+    def worded(self, answer: Prediction, settings: DecodeSettings) -> Prediction:
+        """The label, or, where it is too improbable to be told, the word for that; all else stays."""
+        if not answer.symbols or math.exp(answer.score) >= settings.sure:
+            return answer
+        return replace(answer, text=settings.unsure)
+
     def encode(self, text: str) -> np.ndarray:
         """The begin symbol, then pieces."""
         return np.array([BEGIN, *self.source.encode(text)], np.int32)
@@ -106,7 +113,7 @@ class Classify(Labelling):
         """The pieces with their words, and the one label."""
         axes: dict[str, Axis] = {
             SOURCE: typed(self.source, text, before=(BEGIN,)),
-            LABEL: Tokens.whole((answer.text,)),
+            LABEL: Tokens.whole(answer.symbols),
         }
         row = {"source": self.encode(text), "target": np.zeros(1, np.int32)}
         return Forced(row, axes, list(answer.ids))

@@ -20,8 +20,9 @@ from regard.data.example import Example, Line
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
 from regard.evaluate import Metric, exact_match
+from regard.layers.block import is_sharded
 from regard.models import SOURCE, Model, Sizes
-from regard.models.encoder import Padded, padding_of
+from regard.models.encoder import Encoded, Padded, padding_of
 from regard.models.readers import IGNORE
 from regard.tasks.axis import Axis, Tokens, axis_of
 from regard.tasks.batch import Batch, lengths_of, padded
@@ -106,9 +107,16 @@ class Fill(Task):
         return Batch.of(source, lengths, None, targets, int((targets != IGNORE).sum()))
 
     def loss(self, model: Model, batch: Batch, smoothing: float = 0.0) -> Float[Tensor, ""]:
-        """Cross-entropy of the pieces that are asked for; while learning, others each time."""
+        """Cross-entropy of the pieces that are asked for; while learning, others each time.
+
+        Only these are turned into logits: all others, six in seven, would be worked out for nothing.
+        """
         batch = self.hidden_anew(batch) if model.training else batch
-        return super().loss(model, batch, smoothing)
+        if is_sharded(model):
+            return super().loss(model, batch, smoothing)
+        encoded, asked_for = model.encode(batch.sources), batch.targets != IGNORE
+        some = Encoded(encoded.states[asked_for].unsqueeze(0))
+        return model.reader.loss(model.reader(some), batch.targets[asked_for][None], smoothing)
 
     def loss_of_two(
         self, model: Model, batch: Batch, smoothing: float, agreement: float

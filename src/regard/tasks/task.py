@@ -314,6 +314,10 @@ class Task(ABC):
     def forced(self, text: str, answer: Prediction) -> Forced:
         """What makes the model give this answer to this question once more, under `watch`."""
 
+    def worded(self, answer: Prediction, settings: DecodeSettings) -> Prediction:  # noqa: ARG002
+        """What a person is told of an answer: itself, unless a task has a word for being unsure."""
+        return answer
+
     def told(self, text: str, answer: str) -> Prediction | None:  # noqa: ARG002
         """An answer that somebody wrote, to be forced; None where the model can only be asked."""
         return None

@@ -176,14 +176,18 @@ class Verbs(ABC):
         ]
         return found[0] if isinstance(texts, str) else found
 
+    def worded(self, answer: Prediction) -> Prediction:
+        """What a person is told of an answer; `predict` gives the answer itself."""
+        return answer
+
     @overload
     def classify(self, texts: str, *, truncate: bool = False) -> str: ...
     @overload
     def classify(self, texts: Texts, *, truncate: bool = False) -> list[str]: ...
     def classify(self, texts: str | Texts, *, truncate: bool = False) -> str | list[str]:
-        """The label of each text."""
+        """The label of each text, or the model's word for being unsure (`decode.sure`), if it has one."""
         self.require("classify")
-        found = [answer.text for answer in self.predict(texts, truncate=truncate)]
+        found = [self.worded(answer).text for answer in self.predict(texts, truncate=truncate)]
         return found[0] if isinstance(texts, str) else found
 
     @overload
