@@ -43,7 +43,7 @@ def small_scores(predictor: Predictor, directions: tuple[str, ...]) -> Iterator[
     else:
         tests = [("", SMALL / {"tag": "small.conllu", "classify": "small.tsv"}[task.name])]
     for way, *paths in tests:
-        exam = Exam.read(paths, task.name)
+        exam = Exam.read(paths, predictor.run.settings)
         to = way.partition("-")[2] or None
         found = predictor.predict(exam.questions(task), to=to)
         for metric in task.judge([answer.text for answer in found], exam.answers(task))[:2]:
