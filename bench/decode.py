@@ -334,9 +334,7 @@ def trained(figures: dict[str, Any], options: argparse.Namespace, beam: int) -> 
     from regard.answer.predictor import Predictor
 
     lines = options.data.read_text(encoding="utf-8").splitlines()
-    predictor = Predictor.load(
-        options.run, "cuda", precision="bfloat16", batch_tokens=16384
-    )
+    predictor = Predictor.load(options.run, "cuda", precision="bfloat16", batch_tokens=16384)
     answers = {}
     for name, forms in {"graph": SEARCH.forms(), "generic": ()}.items():
         with using(search=forms):

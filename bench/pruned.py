@@ -7,9 +7,9 @@
 layer and `--cross` between encoder and decoder (Voita 2019 prunes the encoder to a fifth).
 Both take turns, so that a busy machine is busy for both; figures are CPU-seconds, the median of the rounds.
 
-With `--runs` they are trained runs that answer lines of text in the forms that people get: on a CPU packed in float32 and
-int8, on a GPU recorded in bfloat16. There figures are seconds a thousand symbols said, since two models do not say
-the same; CPU-seconds on a CPU, seconds on the clock on a GPU.
+With `--runs` they are trained runs that answer lines of text in the forms that people get: on a CPU packed in
+float32 and int8, on a GPU recorded in bfloat16. There figures are seconds a thousand symbols said, since two
+models do not say the same; CPU-seconds on a CPU, seconds on the clock on a GPU.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def answering(given: argparse.Namespace) -> dict[str, Any]:
         for batch, beam in ((1, 1), (1, 5), (32, 1), (32, 5)):
             some = lines if batch > 1 else lines[: max(1, len(lines) // 8)]
             parts = [some[n : n + batch] for n in range(0, len(some), batch)]
-            name = f"{precision if weights == 'stored' else weights}, {batch} at a time, beam {beam}"
+            name = (
+                f"{precision if weights == 'stored' else weights}, {batch} at a time, beam {beam}"
+            )
             found[name] = _in_turns(models, parts, beam, given.rounds, on_gpu=on_gpu)
             print(name, found[name], flush=True)
     return found

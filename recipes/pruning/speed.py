@@ -4,9 +4,9 @@
 
 DATA as for `run.py`. A Transformer of 6 + 6 layers of width 512 with 8 heads in each attention is trained
 (`whole`); three quarters of the heads of self-attention, in encoder and decoder, are removed by gradient
-(Michel 2019), those between encoder and decoder stay, and what is left is trained on (`pruned`); `on` is trained on as long
-with all heads. Then both answer test text in turns, by `bench/pruned.py`. Trainings stop where their share of
-`--seconds` ends. OUT/speed.json holds every figure.
+(Michel 2019), those between encoder and decoder stay, and what is left is trained on (`pruned`); `on` is
+trained on as long with all heads. Then both answer test text in turns, by `bench/pruned.py`. Trainings stop
+where their share of `--seconds` ends. OUT/speed.json holds every figure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from run import BASE, LATER, TEST, files, fit, judged, ordered  # noqa: E402
+from run import BASE, LATER, TEST, files, fit, judged, ordered
 
 CHANGES = (
     ("width = 128", "width = 512"), ("layers = 4", "layers = 6"),
@@ -91,7 +91,9 @@ def first(options: argparse.Namespace, device) -> None:
         settings.format(
             steps=6 if options.short else options.steps,
             packed="packed = true" if on_gpu else "",
-            compiled='compile = true\nprecision = "bfloat16"' if on_gpu else "",
+            compiled=('precision = "bfloat16"' + ("" if options.short else "\ncompile = true"))
+            if on_gpu
+            else "",
         )
     )
     with no_longer_than(options.seconds * 0.45):

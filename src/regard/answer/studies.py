@@ -22,9 +22,17 @@ from regard.errors import DataError, UsageError
 from regard.tasks import Prediction
 from regard.tasks.axis import Axis
 from regard.traces.examples import SENSES, SENTENCES
-from regard.traces.head_roles import Head, is_special
+from regard.traces.head_roles import Head
 from regard.traces.head_survey import Sentence, Steps, finished, surveying
-from regard.traces.senses import Occurrence, Senses, at_layer, encoder_of, find, studied
+from regard.traces.senses import (
+    Occurrence,
+    Senses,
+    at_layer,
+    encoder_of,
+    find,
+    studied,
+    translated_by,
+)
 
 LONGEST = 40  # words of a sentence that heads are judged by
 MOST = 100  # sentences that heads are judged by
@@ -156,11 +164,7 @@ def _labelled(
     places = [number for number, own in enumerate(words) if own == word.casefold()]
     if len(places) <= before:
         return shown
-    column = seen.alignment()[:, places[before]]
-    said = seen.axes["target"].words
-    real = [number for number, own in enumerate(said) if not is_special(own)]
-    label = said[max(real, key=lambda number: column[number])] if real else ""
-    return replace(shown, label=label)
+    return replace(shown, label=translated_by(seen, places[before]))
 
 
 def _bare(predictor: Predictor, text: str) -> str:

@@ -86,6 +86,27 @@ class Brought:
         """Whether a source is read by an encoder of its own."""
         return bool(getattr(getattr(self.model, "config", None), "is_encoder_decoder", False))
 
+    def axis(self, text: str) -> Axis:
+        """The pieces and words of a text, as its tokenizer cuts it."""
+        return tokens.read(self.tokenizer, self.tokenizer(text, return_tensors="pt"), [text])
+
+    @torch.no_grad()
+    def layers(self, text: str) -> tuple[Tensor, list[Tensor]]:
+        """The ids of a text, and the states behind each layer that reads it, from 0, the embedding."""
+        self.model.eval()
+        place = next(self.model.parameters()).device
+        inputs = {
+            name: value.to(place)
+            for name, value in self.tokenizer(text, return_tensors="pt").items()
+        }
+        reads = self.model.get_encoder() if self.has_encoder else self.model  # type: ignore[operator]
+        states = reads(**inputs, output_hidden_states=True).hidden_states
+        if not states:
+            raise UsageError(
+                "this model gives no states of its layers", self.name, "take another model"
+            )
+        return inputs["input_ids"][0], [one[0].float() for one in states]
+
     @torch.no_grad()
     def trace(
         self,
