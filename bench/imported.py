@@ -4,10 +4,10 @@
     python bench/imported.py FOLDER RUN LINES [--most 20] [--batch 1] [--beam 4] [--threads 2] [--int8]
     python bench/imported.py FOLDER RUN LINES --device cuda --precision bfloat16 --batch 64
 
-`--batch` lines at a time and in turns. Figures are CPU-seconds of all threads and seconds on the clock; `same`
-says how many lines got the same translation. `--forced N` lets both say exactly N symbols, for weights that
-say nothing sensible: `--random` fills FOLDER, which then needs no weights, with random ones, and imports it as
-RUN. It needs `regard[hf]`, and sentencepiece for its tokenizer.
+`--batch` lines at a time and in turns. Figures are CPU-seconds of all threads and seconds on the clock;
+`same` is how many lines got the same translation. `--forced N` lets both say exactly N symbols, for weights
+that say nothing sensible: `--random` fills FOLDER, which then needs no weights, with random ones, and imports
+it as RUN. It needs `regard[hf]`, and sentencepiece for its tokenizer.
 """
 
 from __future__ import annotations
