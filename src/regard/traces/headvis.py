@@ -14,7 +14,7 @@ largest weight alone.
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +54,7 @@ Weights = Float[np.ndarray, "query key"]
 class _Head:
     """What is gathered about one head, text by text."""
 
-    sums: Counter[str] = field(default_factory=Counter)
+    sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     counts: Counter[str] = field(default_factory=Counter)
     largest: list[float] = field(default_factory=list)  # of each text
     texts: list[dict[str, Any]] = field(default_factory=list)
@@ -163,10 +163,10 @@ class _Head:
     def cloud(self) -> dict[str, Any]:
         """Vectors at the strongest weights, each kind along its own three principal components."""
         some = sorted(self.strong, key=lambda one: -one[0])[:POINTS]
-        places = {"Q": 2, "K": 3, "V": 3, "O": 2}
+        places = {"Q": 0, "K": 1, "V": 1, "O": 0}
         found = {}
         for name, at in places.items():
-            rows = [self._vector(name, one, one[at]) for one in some]
+            rows = [self._vector(name, one, (one[2], one[3])[at]) for one in some]
             found[name] = _components(np.stack(rows)) if rows else {}
         norms = [
             round(float(np.linalg.norm(self._vector("Q", one, one[2]).astype(np.float64))), 4)
@@ -215,7 +215,8 @@ def _square(trace: Trace, kind: str | None) -> list[TracedSite]:
             where="--headvis",
             remedy=f"choose one: --kind {' or --kind '.join(kinds)}",
         )
-    sites = [site for site in trace.sites if site.kind == (kind or (kinds or [""])[0])]
+    wanted = kind or (kinds[0] if kinds else "")
+    sites = [site for site in trace.sites if site.kind == wanted]
     if not sites or sites[0].kind not in SQUARE:
         raise UsageError(
             "HeadVis holds square maps, those of self-attention, and there are none",
@@ -294,7 +295,7 @@ def _pairs(
             yield text, index // text["seq_len"], index % text["seq_len"], value
 
 
-def _distances(texts: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+def _distances(texts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     found = np.zeros(len(EDGES) - 1)
     for _, query, key, value in _pairs(texts):
         found[min(int(np.searchsorted(EDGES, abs(query - key), "right")) - 1, len(found) - 1)] += (
@@ -304,10 +305,11 @@ def _distances(texts: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
 
 
 def _tokens(texts: Sequence[Mapping[str, Any]], side: int) -> list[dict[str, Any]]:
-    sums: Counter[str] = Counter()
+    sums: dict[str, float] = defaultdict(float)
     for text, query, key, value in _pairs(texts):
         sums[text["tokens"][key if side else query]] += value
-    return [{"token": token, "weight": round(one, 4)} for token, one in sums.most_common(TOKENS)]
+    most = sorted(sums.items(), key=lambda one: -one[1])[:TOKENS]
+    return [{"token": token, "weight": round(one, 4)} for token, one in most]
 
 
 def _entropy(counts: Mapping[str, int]) -> float | None:
