@@ -19,7 +19,6 @@ from pathlib import Path
 from regard.answer.predictor import Predictor
 from regard.answer.tracing import looker, trace
 from regard.errors import DataError, UsageError
-from regard.tasks import Prediction
 from regard.tasks.axis import Axis
 from regard.traces.examples import SENSES, SENTENCES
 from regard.traces.head_roles import Head
@@ -129,7 +128,7 @@ def sense_steps(
 
     @lru_cache(4 * OCCURRENCES)
     def axis_of(text: str) -> Axis:
-        return task.forced(text, Prediction("")).axes["source"]
+        return task.only_read(text)[1]
 
     def read(text: str) -> str:
         part = predictor.whole(text, to)

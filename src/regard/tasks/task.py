@@ -314,6 +314,11 @@ class Task(ABC):
     def forced(self, text: str, answer: Prediction) -> Forced:
         """What makes the model give this answer to this question once more, under `watch`."""
 
+    def only_read(self, text: str) -> tuple[Read, Axis]:
+        """A text as the model reads it, nothing being asked: its symbols, and the axis they lie along."""
+        found = self.forced(text, Prediction(""))
+        return self.encode(text), found.axes[SOURCE]
+
     def told(self, text: str, answer: str) -> Prediction | None:  # noqa: ARG002
         """An answer that somebody wrote, to be forced; None where the model can only be asked."""
         return None

@@ -174,7 +174,11 @@ def studied(
     states: list[list[torch.Tensor]] = []
     static = []
     for one in occurrences:
-        ids = torch.from_numpy(np.asarray(task.encode(one.text))).long()[None].to(device_of(model))
+        ids = (
+            torch.from_numpy(np.asarray(task.only_read(one.text)[0]))
+            .long()[None]
+            .to(device_of(model))
+        )
         pieces = [n for n, own in enumerate(axis_of(one.text).word_ids) if own == one.place]
         static.append(embedding.table.weight[ids[0, pieces]].mean(0))
         states.append([behind[pieces].mean(0) for behind in _layers(encoder, ids)])
