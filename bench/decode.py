@@ -328,10 +328,10 @@ def corpus(
 @torch.inference_mode()
 def trained(figures: dict[str, Any], options: argparse.Namespace, beam: int) -> None:
     """A trained run on real text: the same answers as by the generic search, and how much sooner."""
-    import regard
+    from regard.answer.predictor import Predictor
 
     lines = options.data.read_text(encoding="utf-8").splitlines()
-    predictor = regard.load(options.run, device="cuda", precision="bfloat16", batch_tokens=16384)
+    predictor = Predictor.load(options.run, "cuda", precision="bfloat16", batch_tokens=16384)
     answers = {}
     for name, forms in {"graph": SEARCH.forms(), "generic": ()}.items():
         with using(search=forms):

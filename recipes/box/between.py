@@ -47,7 +47,7 @@ def main() -> None:
         for run in (first, second)
     ]
     sides: dict[str, list] = {}
-    examples = Exam.read([given.valid], "translate").examples
+    examples = Exam.read([given.valid], second.run.settings).examples
     for example, row in zip(examples, task.rows(examples), strict=True):
         sides.setdefault(example.source.split()[0], []).append(row)
     for place in given.places:

@@ -268,7 +268,7 @@ def ordered(order: str, part: str, run, model, options: argparse.Namespace) -> l
     ]
     if order.startswith("random"):
         return orders(dict.fromkeys(own, 0.0), len(order))["random order"]
-    exam = Exam.read(files(options)["valid"], "translate", 20 if options.short else 300)
+    exam = Exam.read(files(options)["valid"], run.settings, 20 if options.short else 300)
     if order == "gradient":
         worth = by_gradient(run.task, model, exam.examples)
     else:
@@ -320,7 +320,7 @@ def judged(name: str, options: argparse.Namespace, device) -> dict:
 
     run = Run.open(options.out / name)
     model = run.load_model(device)
-    exam = Exam.read(files(options)["valid"], "translate", 20 if options.short else 1014)
+    exam = Exam.read(files(options)["valid"], run.settings, 20 if options.short else 1014)
     some = batches(run.task, exam.examples, 8192)
     return {
         "bleu": bleu_of(run, model, options, beam=1),

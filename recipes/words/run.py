@@ -1,12 +1,15 @@
 """Do a translator's states know senses, and its attention word links? WiC, SemCor and Hansards, by layer.
 
     python recipes/words/run.py DATA --run translator --to fr --back en [--only align wic semcor] [--json OUT]
+    python recipes/words/run.py DATA --run FOLDER --only wic semcor    # a folder of Hugging Face's
 
 DATA holds `word_alignment/hansards.enfr.*`, `senses/wic.*.jsonl` and `semcor/semcor3.tsv.xz`.
 
 align   alignment error of `regard align` on 200 pairs that people linked; site and heads chosen without them
 wic     is a word meant alike in two sentences? The threshold on the cosine of its two states that is best on
-        training pairs, judged on 200 others
+        training pairs, judged on 200 others; states as they are, centred (the mean state of all words that
+        were read is taken away), and whitened (Mu 2018; Su 2021). `all layers` is logistic regression on the
+        cosines behind every layer
 semcor  the sense of a word's nearest neighbour among all its other occurrences. Every occurrence gets an
         answer, so F1 is the share that is right; beside it the most frequent sense, and the static vector
 """
@@ -28,12 +31,36 @@ import numpy as np
 import torch
 
 from regard.answer.predictor import Predictor
+from regard.interop.bring import is_folder
 from regard.seams import reference
 from regard.tasks import Prediction
 from regard.traces.senses import cosines
 
 WIC = re.compile(r"Word: (.*?)\. Sentence 1: (.*?) Sentence 2: (.*)", re.S)
 States = dict[int, np.ndarray]
+Pairs = dict[str, list[tuple[bool, States, States]]]
+
+
+class Brought:
+    """The same of a folder of Hugging Face's."""
+
+    def __init__(self, folder: str) -> None:
+        from regard.interop.bring import Brought as Opened
+
+        self.opened = Opened.open(folder)
+        self.table = self.opened.model.get_input_embeddings().weight.detach()
+
+    @torch.inference_mode()
+    def states(self, text: str, is_word: Callable[[list[str]], int | None]) -> States | None:
+        """None where the word is not found."""
+        axis = self.opened.axis(text)
+        place = is_word([word.casefold() for word in axis.words])
+        if place is None:
+            return None
+        pieces = [number for number, own in enumerate(axis.word_ids) if own == place]
+        ids, layers = self.opened.layers(text)
+        found = {-1: self.table[ids[pieces]].mean(0).numpy()}
+        return found | {number: one[pieces].mean(0).numpy() for number, one in enumerate(layers)}
 
 
 class Reader:
@@ -83,9 +110,9 @@ def _common(one: str, other: str) -> int:
     )
 
 
-def wic(data: Path, reader: Reader, most: int) -> dict[str, object]:
+def wic(data: Path, reader: Reader | Brought, most: int) -> dict[str, object]:
     """Accuracy by layer on pairs of sentences that both can be read."""
-    rows: dict[str, list[tuple[bool, States, States]]] = {"train": [], "valid": []}
+    rows: Pairs = {"train": [], "valid": []}
     for part, own in rows.items():
         for line in (data / f"wic.{part}.jsonl").read_text("utf-8").splitlines()[:most]:
             row = json.loads(line)
@@ -95,25 +122,65 @@ def wic(data: Path, reader: Reader, most: int) -> dict[str, object]:
             pair = [reader.states(text, near(word.casefold())) for text in sentences]
             if pair[0] is not None and pair[1] is not None:
                 own.append((bool(row["label"]), pair[0], pair[1]))
-    found: dict[str, float] = {}
+    found: dict[str, dict[str, float]] = {}
+    features: dict[str, list[np.ndarray]] = {part: [] for part in rows}
+    labels = {part: np.array([label for label, _, _ in own]) for part, own in rows.items()}
     for layer in sorted(rows["train"][0][1]):
-        sides = {}
-        for part, own in rows.items():
-            alike = np.array(
-                [float(cosines(np.stack([a[layer], b[layer]]))[0, 1]) for _, a, b in own]
-            )
-            sides[part] = alike, np.array([label for label, _, _ in own])
-        alike, same = sides["train"]
-        cuts = np.unique(alike)
-        best = max(cuts, key=lambda cut: float(((alike >= cut) == same).mean()))
-        alike, same = sides["valid"]
-        found[_layer(layer)] = round(100 * float(((alike >= best) == same).mean()), 1)
-    share = 100 * max(np.mean(sides["valid"][1]), 1 - np.mean(sides["valid"][1]))
+        for way in ("as they are", "centred", "whitened"):
+            alike = _alike(rows, layer, way)
+            found.setdefault(way, {})[_layer(layer)] = _judged(alike, labels)
+            if way == "centred":
+                for part, own in alike.items():
+                    features[part].append(own)
+    every = {part: np.stack(own, 1) for part, own in features.items()}
+    found["all layers"] = {"centred": _regression(every, labels)}
+    share = 100 * max(np.mean(labels["valid"]), 1 - np.mean(labels["valid"]))
     sizes = {part: len(own) for part, own in rows.items()}
     return {"accuracy": found, "largest class": round(float(share), 1), "pairs": sizes}
 
 
-def semcor(data: Path, reader: Reader, words: int, each: int) -> dict[str, object]:
+def _alike(rows: Pairs, layer: int, way: str) -> dict[str, np.ndarray]:
+    """The cosine of each pair; what is taken away is learned from training pairs."""
+    train = np.stack([one[layer] for _, a, b in rows["train"] for one in (a, b)]).astype(np.float64)
+    centre = train.mean(0) if way != "as they are" else 0.0
+    turn = np.eye(train.shape[1])
+    if way == "whitened":
+        left, scale, _ = np.linalg.svd(np.cov((train - centre).T))
+        kept = min(64, len(train) // 8)
+        turn = left[:, :kept] / np.sqrt(scale[:kept] + 1e-9)
+    found = {}
+    for part, own in rows.items():
+        sides = [(np.stack([pair[side][layer] for pair in own]) - centre) @ turn for side in (1, 2)]
+        norms = [np.maximum(np.linalg.norm(one, axis=1), 1e-12) for one in sides]
+        found[part] = (sides[0] * sides[1]).sum(1) / (norms[0] * norms[1])
+    return found
+
+
+def _judged(alike: dict[str, np.ndarray], labels: dict[str, np.ndarray]) -> float:
+    cuts = np.unique(alike["train"])
+    best = max(cuts, key=lambda cut: float(((alike["train"] >= cut) == labels["train"]).mean()))
+    return round(100 * float(((alike["valid"] >= best) == labels["valid"]).mean()), 1)
+
+
+def _regression(features: dict[str, np.ndarray], labels: dict[str, np.ndarray]) -> float:
+    """Logistic regression, a little held back, by Newton's method."""
+    mean, spread = features["train"].mean(0), features["train"].std(0) + 1e-9
+    design = {
+        part: np.column_stack([(own - mean) / spread, np.ones(len(own))])
+        for part, own in features.items()
+    }
+    weights = np.zeros(design["train"].shape[1])
+    for _ in range(20):
+        chance = 1 / (1 + np.exp(-design["train"] @ weights))
+        slope = design["train"].T @ (labels["train"] - chance) - weights
+        bend = (design["train"].T * (chance * (1 - chance))) @ design["train"] + np.eye(
+            len(weights)
+        )
+        weights = weights + np.linalg.solve(bend, slope)
+    return round(100 * float(((design["valid"] @ weights > 0) == labels["valid"]).mean()), 1)
+
+
+def semcor(data: Path, reader: Reader | Brought, words: int, each: int) -> dict[str, object]:
     """F1 of nearest neighbours by layer, over the most frequent words that have several senses."""
     chosen = list(_senses(data / "semcor3.tsv.xz", words, each))
     right: Counter[int] = Counter()
@@ -227,7 +294,7 @@ def main() -> None:
     if "align" in given.only:
         found["align"] = align(given.data / "word_alignment", given.run, given.to, given.back)
     if {"wic", "semcor"} & set(given.only):
-        reader = Reader(given.run, given.to)
+        reader = Brought(given.run) if is_folder(given.run) else Reader(given.run, given.to)
     if "wic" in given.only:
         found["wic"] = wic(given.data / "senses", reader, given.pairs)
     if "semcor" in given.only:

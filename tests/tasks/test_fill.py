@@ -114,6 +114,12 @@ def test_a_line_that_hides_a_word_already_is_read_as_it_is():
     assert batch.count == 0
 
 
+def test_a_text_that_hides_nothing_is_read_where_nothing_is_asked():
+    ids, axis = task_of("fill").only_read("mia had the key")
+    assert axis.words == ("mia", "had", "the", "key")
+    assert len(ids) == len(axis.pieces)
+
+
 def test_a_text_that_hides_nothing_is_refused_with_an_example():
     with pytest.raises(UsageError, match="hides no word") as refused:
         task_of("fill").predict(model_of("fill"), ["mia had a key ."], DecodeSettings())

@@ -19,12 +19,19 @@ from pathlib import Path
 from regard.answer.predictor import Predictor
 from regard.answer.tracing import looker, trace
 from regard.errors import DataError, UsageError
-from regard.tasks import Prediction
 from regard.tasks.axis import Axis
 from regard.traces.examples import SENSES, SENTENCES
-from regard.traces.head_roles import Head, is_special
+from regard.traces.head_roles import Head
 from regard.traces.head_survey import Sentence, Steps, finished, surveying
-from regard.traces.senses import Occurrence, Senses, at_layer, encoder_of, find, studied
+from regard.traces.senses import (
+    Occurrence,
+    Senses,
+    at_layer,
+    encoder_of,
+    find,
+    studied,
+    translated_by,
+)
 
 LONGEST = 40  # words of a sentence that heads are judged by
 MOST = 100  # sentences that heads are judged by
@@ -121,7 +128,7 @@ def sense_steps(
 
     @lru_cache(4 * OCCURRENCES)
     def axis_of(text: str) -> Axis:
-        return task.forced(text, Prediction("")).axes["source"]
+        return task.only_read(text)[1]
 
     def read(text: str) -> str:
         part = predictor.whole(text, to)
@@ -156,11 +163,7 @@ def _labelled(
     places = [number for number, own in enumerate(words) if own == word.casefold()]
     if len(places) <= before:
         return shown
-    column = seen.alignment()[:, places[before]]
-    said = seen.axes["target"].words
-    real = [number for number, own in enumerate(said) if not is_special(own)]
-    label = said[max(real, key=lambda number: column[number])] if real else ""
-    return replace(shown, label=label)
+    return replace(shown, label=translated_by(seen, places[before]))
 
 
 def _bare(predictor: Predictor, text: str) -> str:

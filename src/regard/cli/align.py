@@ -22,7 +22,9 @@ def align(
     model: Annotated[
         str,
         Argument(
-            metavar="RUN", help="A translator: a run folder, an archive of one, or one in the box."
+            metavar="RUN",
+            help="A translator: a run folder, an archive of one, one in the box, or a folder of "
+            "Hugging Face's.",
         ),
     ],
     source: Annotated[
@@ -67,17 +69,12 @@ def align(
     - `regard align translator a.en a.fr --to fr --back en`
     """
     output.speak_json(as_json)
-    from regard.answer.predictor import Predictor
-    from regard.answer.tracing import looker
+    from regard.interop.studied import look_of
     from regard.traces import links as word_links
 
-    predictor = Predictor.load(model, "cpu", note=output.say, looking=True)
-    other = (
-        predictor
-        if backward is None
-        else Predictor.load(backward, "cpu", note=output.say, looking=True)
-    )
-    looks = [looker(predictor, to), looker(other, back) if back or backward else None]
+    looks: list[Look | None] = [look_of(model, to, output.say), None]
+    if back or backward:
+        looks[1] = look_of(backward or model, back, output.say)
     pairs, truth = _pairs(source, target, gold, first, by)
     tried = [_read(looks, *pair) for pair in pairs]
     usable = [number for number, one in enumerate(tried) if one is not None]

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 @command
 def senses(
     model: Annotated[
-        str, Argument(metavar="RUN", help="A run folder, an archive of one, or a model in the box.")
+        str,
+        Argument(
+            metavar="RUN",
+            help="A run folder, an archive of one, a model in the box, or a folder of Hugging Face's.",
+        ),
     ],
     word: Annotated[
         str | None,
@@ -58,11 +62,14 @@ def senses(
 
     - `regard senses translator bank --to fr`
     - `regard senses runs/mine light --corpus books.txt --layer 3`
+    - `regard senses folder/of/bert bank`
     - `regard senses translator --svg words.svg`
     """
     output.speak_json(as_json)
     from regard.answer.predictor import Predictor
     from regard.answer.studies import sense_steps, texts_of
+    from regard.interop.bring import Brought, is_folder
+    from regard.interop.studied import refuse_language, sense_steps_of
     from regard.traces.head_survey import finished, read
     from regard.traces.senses import at_layer
 
@@ -77,8 +84,12 @@ def senses(
         return
     own = None if corpus is None else [one.text for one in read([corpus])]
     texts = texts_of(word, own)
-    predictor = Predictor.load(model, "cpu", note=output.say, looking=True)
-    steps = sense_steps(predictor, word, texts, to, groups=clusters, most=most)
+    if is_folder(model):
+        refuse_language(to)
+        steps = sense_steps_of(Brought.open(model), word, texts, groups=clusters, most=most)
+    else:
+        predictor = Predictor.load(model, "cpu", note=output.say, looking=True)
+        steps = sense_steps(predictor, word, texts, to, groups=clusters, most=most)
     found = at_layer(finished(steps), layer)
     if svg is not None:
         _draw(svg, _senses_figure(found))

@@ -12,7 +12,10 @@ from regard.cli.command import FILES, command
 from regard.cli.options import SAVED, JsonObject, To
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from regard.traces.head_roles import Head
+    from regard.traces.head_survey import Look, Sentence
 
 
 @command
@@ -21,7 +24,8 @@ def heads(
         str,
         Argument(
             metavar="[RUN]",
-            help="A run folder, a zip archive of one, or the name of a model that comes with regard.",
+            help="A run folder, a zip archive of one, the name of a model that comes with regard, or a "
+            "folder of Hugging Face's.",
         ),
     ] = "translator",
     data: Annotated[
@@ -74,6 +78,15 @@ def heads(
     csv: Annotated[
         Path | None, Option(metavar="FILE", rich_help_panel=SAVED, help="Write the table as CSV.")
     ] = None,
+    headvis: Annotated[
+        Path | None,
+        Option(
+            metavar="FOLDER",
+            rich_help_panel=SAVED,
+            help="Write the folder `data` that HeadVis shows, of one kind of heads whose maps are square; "
+            "of a model that has two such kinds, --kind says which.",
+        ),
+    ] = None,
     as_json: JsonObject = False,
 ) -> None:
     """Show what every attention head does: looks back, at rare words, along a dependency, ...
@@ -82,26 +95,44 @@ def heads(
 
     - `regard heads translator --to fr --data en_ewt-ud-dev.conllu`
     - `regard heads runs/mine --data test.en test.de --sort entropy`
+    - `regard heads folder/of/bert --headvis data`
     """
     output.speak_json(as_json)
-    from regard.answer.predictor import Predictor
-    from regard.answer.studies import first_direction, fit_to_judge, own_sentences
-    from regard.answer.tracing import looker
+    from regard.answer.studies import fit_to_judge
     from regard.traces.head_survey import read, survey
 
-    predictor = Predictor.load(model, "cpu", note=output.say, looking=True)
-    to = to or first_direction(predictor)
-    known = read(data, gold) if data else own_sentences(predictor)
-    sentences = fit_to_judge(known, longest, most)
+    look, own = _asked(model, to)
+    sentences = fit_to_judge(read(data, gold) if data else own(), longest, most)
     output.say(f"looking at {len(sentences)} sentences, each twice")
-    look = looker(predictor, to)
     seen = survey(look, sentences)
     if position:
         from regard.traces.position_content import by_shuffling, with_shares
 
         seen = with_shares(seen, by_shuffling(look, sentences))
     chosen = _chosen(seen, sort, role, kind)
-    _show_heads(chosen, f"{model}, {len(sentences)} sentences", svg, csv, as_json)
+    if headvis is not None:
+        from regard.traces.headvis import export
+
+        made = export(headvis, model, (look(one.text, one.target) for one in sentences), kind)
+        output.say(f"wrote {headvis}: {made} heads over {len(sentences)} texts, for HeadVis")
+    _show_heads(chosen, f"{model}, {len(sentences)} sentences", svg, csv, as_json, headvis)
+
+
+def _asked(model: str, to: str | None) -> tuple[Look, Callable[[], list[Sentence]]]:
+    """How to look into a model, ours or brought, and the sentences it is judged by if none are given."""
+    from regard.answer.predictor import Predictor
+    from regard.answer.studies import first_direction, own_sentences
+    from regard.answer.tracing import looker
+    from regard.interop.bring import is_folder
+    from regard.interop.studied import look_of
+    from regard.traces.examples import SENTENCES
+    from regard.traces.head_survey import Sentence
+
+    if is_folder(model):
+        return look_of(model, to), lambda: [Sentence.of(text) for text in SENTENCES]
+    predictor = Predictor.load(model, "cpu", note=output.say, looking=True)
+    look = looker(predictor, to or first_direction(predictor))
+    return look, lambda: own_sentences(predictor)
 
 
 def _chosen(seen: list[Head], sort: str | None, role: str | None, kind: str | None) -> list[Head]:
@@ -129,7 +160,12 @@ def _chosen(seen: list[Head], sort: str | None, role: str | None, kind: str | No
 
 
 def _show_heads(
-    chosen: list[Head], title: str, svg: Path | None, csv: Path | None, as_json: bool
+    chosen: list[Head],
+    title: str,
+    svg: Path | None,
+    csv: Path | None,
+    as_json: bool,
+    headvis: Path | None,
 ) -> None:
     from regard.run.files import write_atomic
     from regard.show import head_table as view
@@ -143,7 +179,7 @@ def _show_heads(
         output.say(f"wrote {csv}")
     if as_json:
         output.answer({"title": title, "heads": [head.as_dict() for head in chosen]})
-    elif svg is csv is None:
+    elif svg is csv is headvis is None:
         output.show(view.table(chosen, title))
         print()
         output.show(view.picture(chosen))

@@ -93,6 +93,14 @@ def known(weights: Weights, scores: Weights | None = None) -> Aligned:
     return found
 
 
+def with_weights(found: Aligned, weights: Tensor) -> Aligned:
+    """The same with the weights that the model itself worked out, to their last bit; blind rows have none."""
+    if weights.shape == found.weights.shape:
+        blind = found.weights.sum(-1, keepdim=True) == 0
+        found.__dict__["weights"] = _precise(weights).masked_fill(blind, 0.0)
+    return found
+
+
 def softmax(scores: Weights) -> Aligned:
     """An alignment whose scores came from somewhere: hugely negative ones say that nobody may look."""
     scores = scores.masked_fill(scores <= _forbidden(scores.dtype), -torch.inf)

@@ -21,7 +21,7 @@ from regard.answer.predictor import Predictor
 from regard.answer.tracing import trace as trace_ours
 from regard.attention.attention import INPUTS, TARGET
 from regard.decode import DecodeSettings
-from regard.errors import ModelFileError, UsageError, kind_of
+from regard.errors import ModelFileError, RegardError, UsageError, kind_of
 from regard.interop import tokens
 from regard.interop.recorder import Recorder, recording, require_calls
 from regard.interop.sites import sites_of
@@ -86,6 +86,27 @@ class Brought:
         """Whether a source is read by an encoder of its own."""
         return bool(getattr(getattr(self.model, "config", None), "is_encoder_decoder", False))
 
+    def axis(self, text: str) -> Axis:
+        """The pieces and words of a text, as its tokenizer cuts it."""
+        return tokens.read(self.tokenizer, self.tokenizer(text, return_tensors="pt"), [text])
+
+    @torch.no_grad()
+    def layers(self, text: str) -> tuple[Tensor, list[Tensor]]:
+        """The ids of a text, and the states behind each layer that reads it, from 0, the embedding."""
+        self.model.eval()
+        place = next(self.model.parameters()).device
+        inputs = {
+            name: value.to(place)
+            for name, value in self.tokenizer(text, return_tensors="pt").items()
+        }
+        reads = self.model.get_encoder() if self.has_encoder else self.model  # type: ignore[operator]
+        states = reads(**inputs, output_hidden_states=True).hidden_states
+        if not states:
+            raise UsageError(
+                "this model gives no states of its layers", self.name, "take another model"
+            )
+        return inputs["input_ids"][0], [one[0].float() for one in states]
+
     @torch.no_grad()
     def trace(
         self,
@@ -110,11 +131,21 @@ class Brought:
         inputs = {name: value.to(place) for name, value in encoding.items()}
         source = tokens.read(self.tokenizer, encoding, texts)
         question = text if second is None else f"{text} {tokens.SECOND} {second}"
-        if self.has_encoder:
-            return self._translated(question, source, inputs, answer, beam, most)
-        if self.writes:
-            return self._continued(question, inputs, answer, beam, most)
-        return self._read(question, source, inputs)
+        try:
+            if self.has_encoder:
+                return self._translated(question, source, inputs, answer, beam, most)
+            if self.writes:
+                return self._continued(question, inputs, answer, beam, most)
+            return self._read(question, source, inputs)
+        except RegardError:
+            raise
+        except Exception as fault:  # a model of somebody's own may fail in any way
+            what = " ".join(str(fault).split())[:300]
+            raise UsageError(
+                f"this {type(self.model).__name__} failed on the text: {type(fault).__name__}: {what}",
+                where=self.name or "model",
+                remedy="try a shorter text; if the model itself cannot read it, regard cannot either",
+            ) from fault
 
     def _translated(
         self,
@@ -128,7 +159,7 @@ class Brought:
         """An encoder reads, a decoder writes."""
         start = self._start()
         if answer is None:
-            room = most or 2 * len(source) + 20
+            room = most or min(2 * len(source) + 20, self._room() - 2)
             ids = self._generated(inputs, beam, room)
         else:
             ids = [start, *self.tokenizer(text_target=answer)["input_ids"]]
@@ -205,6 +236,11 @@ class Brought:
         while len(found) > first + 1 and found[-1] == pad and pad != end:
             found.pop()
         return list(found)
+
+    def _room(self) -> int:
+        """How many positions it can write, where it says so."""
+        found = getattr(getattr(self.model, "config", None), "max_position_embeddings", None)
+        return found if isinstance(found, int) and found > 2 else 1 << 20
 
     def _start(self) -> int:
         places = getattr(self.model, "generation_config", None), getattr(self.model, "config", None)

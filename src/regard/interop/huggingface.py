@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from regard.attention import Aligned
 from regard.errors import UsageError
-from regard.interop.aligned import aligned, explains, known
+from regard.interop.aligned import aligned, explains, known, with_weights
 
 States = tuple[Tensor, Tensor, Tensor]
 
@@ -141,7 +141,7 @@ class _Before:
         # torch's own function knows of nothing that would make weights other than a softmax.
         unlike = self.name != "sdpa" and any(named.get(name) is not None for name in UNLIKE)
         if drops or (not unlike and explains(found, states[2], context)):
-            return found
+            return found if drops or weights is None else with_weights(found, weights)
         if weights is None or weights.dim() != 4:
             weights = _eager(module, states, found.allowed, named)
         if weights is None:

@@ -20,6 +20,7 @@ from regard.errors import UsageError
 from regard.interop.aligned import Arguments, Nested, unnested
 from regard.interop.functions import Functions
 from regard.interop.huggingface import interface
+from regard.interop.laid_out import laid_out
 
 TRIED = (
     "attentions of regard; the attention interface of transformers; scaled_dot_product_attention, "
@@ -103,6 +104,8 @@ class Recorder:
         )
         path = self.names[frame.module] + (f"[{frame.count}]" if frame.count else "")
         frame.count += 1
+        with self.hush():
+            found = laid_out(found, frame.module, frame.given)
         return self._record(path, found, frame.given, crosses)
 
     def told(self, module: nn.Module, found: Aligned) -> Tensor | None:

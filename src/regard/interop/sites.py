@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.attention import Aligned
 from regard.attention.attention import INPUTS, TARGET
 from regard.attention.score import DotScore, ScaledDot
-from regard.interop.aligned import Written
+from regard.interop.aligned import Written, known
 from regard.interop.recorder import Recorder
 from regard.models import SOURCE
 from regard.tasks.axis import Axis, Items
@@ -28,16 +28,17 @@ def sites_of(
     encoder = _encoder_path(model, recorder) if SOURCE in axes and INPUTS in axes else None
     counts: dict[Kind, int] = {}
     found = []
-    for path, number, call in _calls(recorder):
-        kind = _kind(path, call, recorder, axes, encoder, states)
+    for path, number, own in _calls(recorder):
+        kind = _kind(path, own, recorder, axes, encoder, states)
         sides = {"encoder-self": (SOURCE, SOURCE), "decoder-self": (INPUTS, INPUTS)}
         names = sides.get(kind, (TARGET, SOURCE))
+        call = _unpadded(own, axes.get(names[0]))
         sizes = call.weights.shape[2:]
         names = _axis(axes, names[0], sizes[0]), _axis(axes, names[1], sizes[1])
         layer = counts.get(kind, 0)
         counts[kind] = layer + 1
-        own = path if number == 0 else f"{path}#{number + 1}"
-        found.append(_site(own, kind, layer, names, call))
+        place = path if number == 0 else f"{path}#{number + 1}"
+        found.append(_site(place, kind, layer, names, call))
     return tuple(found)
 
 
@@ -82,6 +83,16 @@ def _kind(
 
 def _is_same(one: Tensor, other: Tensor | None) -> bool:
     return other is not None and one.shape == other.shape and one.data_ptr() == other.data_ptr()
+
+
+def _unpadded(call: Aligned, axis: Axis | None) -> Aligned:
+    """Without what a model with windows adds behind a text, to fill its last one, and nobody looks at."""
+    size, (queries, keys) = 0 if axis is None else len(axis), call.weights.shape[2:]
+    if not 0 < size < queries == keys or call.query.shape[-1]:
+        return call
+    if bool(call.weights[:, :, :size, size:].any()):
+        return call
+    return known(call.weights[:, :, :size, :size], call.scores[:, :, :size, :size])
 
 
 def _axis(axes: dict[str, Axis], name: str, size: int) -> str:

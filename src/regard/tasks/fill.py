@@ -27,7 +27,7 @@ from regard.models.readers import IGNORE
 from regard.tasks.axis import Axis, Tokens, axis_of
 from regard.tasks.batch import Batch, lengths_of, padded
 from regard.tasks.tag import known
-from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
+from regard.tasks.task import Examples, Forced, Prediction, Progress, Read, Row, Task, only
 from regard.text import BEGIN, END, PAD, Codec, TextSettings
 
 MASK = "<mask>"
@@ -202,8 +202,7 @@ class Fill(Task):
 
     def encode(self, text: str) -> np.ndarray:
         """Its pieces, at least one of which is hidden, where there are any."""
-        # A piece brings the space before it, and so does what stands for one.
-        ids = np.array(self._read([_SPACED.sub(MASK, text)])[0], np.int32)
+        ids = self._pieces(text)
         if len(ids) and self.mask not in ids:
             raise UsageError(
                 f"this text hides no word: {text[:60]!r}",
@@ -211,6 +210,15 @@ class Fill(Task):
                 remedy=f'write {MASK} for a word, as in "The {MASK} ate the mouse."',
             )
         return ids
+
+    def _pieces(self, text: str) -> np.ndarray:
+        # A piece brings the space before it, and so does what stands for one.
+        return np.array(self._read([_SPACED.sub(MASK, text)])[0], np.int32)
+
+    def only_read(self, text: str) -> tuple[Read, Axis]:
+        """A text need not hide a word to be read."""
+        ids = self._pieces(text)
+        return ids, axis_of(self.source, ids.tolist())
 
     def forced(self, text: str, answer: Prediction) -> Forced:
         """The pieces of the text, and what stands behind its masks."""

@@ -318,6 +318,11 @@ class Task(ABC):
         """What a person is told of an answer: itself, unless a task has a word for being unsure."""
         return answer
 
+    def only_read(self, text: str) -> tuple[Read, Axis]:
+        """A text as the model reads it, nothing being asked: its symbols, and the axis they lie along."""
+        found = self.forced(text, Prediction(""))
+        return self.encode(text), found.axes[SOURCE]
+
     def told(self, text: str, answer: str) -> Prediction | None:  # noqa: ARG002
         """An answer that somebody wrote, to be forced; None where the model can only be asked."""
         return None

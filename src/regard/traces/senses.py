@@ -20,7 +20,10 @@ from regard.models import Model, TransformerEncoder
 from regard.seams import reference
 from regard.tasks.axis import Axis
 from regard.tasks.task import Task, device_of
+from regard.traces.head_roles import is_special
+from regard.traces.trace import Trace
 
+HALF = 0.5  # of the largest weight: what looks at a word less is not asked for its length
 States = Float[np.ndarray, "occurrence width"]
 
 
@@ -118,6 +121,20 @@ def find(
     return found
 
 
+def translated_by(seen: Trace, place: int) -> str:
+    """The word of an answer that stands for this word of the source.
+
+    An article looks at its noun, too, and sometimes more: of the words that look at this one most, and at
+    least half as much as the first of them, it is the longest.
+    """
+    matrix, said = seen.alignment(), seen.axes["target"].words
+    real = [number for number, own in enumerate(said) if not is_special(own)]
+    own = [number for number in real if matrix[number].argmax() == place] or real
+    most = max((float(matrix[number, place]) for number in own), default=0.0)
+    near = [number for number in own if matrix[number, place] >= HALF * most]
+    return max((said[number] for number in near), key=len, default="")
+
+
 def study(
     task: Task,
     model: Model,
@@ -157,7 +174,11 @@ def studied(
     states: list[list[torch.Tensor]] = []
     static = []
     for one in occurrences:
-        ids = torch.from_numpy(np.asarray(task.encode(one.text))).long()[None].to(device_of(model))
+        ids = (
+            torch.from_numpy(np.asarray(task.only_read(one.text)[0]))
+            .long()[None]
+            .to(device_of(model))
+        )
         pieces = [n for n, own in enumerate(axis_of(one.text).word_ids) if own == one.place]
         static.append(embedding.table.weight[ids[0, pieces]].mean(0))
         states.append([behind[pieces].mean(0) for behind in _layers(encoder, ids)])
