@@ -173,6 +173,7 @@ def language_model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("language") / "run"
     changes = ["model.reader.width=16", "model.reader.layers=2", "model.reader.heads=2"]
     changes += ["model.reader.feedforward=16", "train.steps=3", "train.evaluate_every=3"]
+    changes += ["train.evaluate_examples=0", "train.workers=0"]
     settings = resolve(name="language", changes=[*changes, "data.examples=40"])
     train(folder, settings, Listener(), device="cpu")
     return folder
@@ -181,6 +182,7 @@ def language_model(tmp_path_factory):
 def test_a_tagger_starts_with_the_blocks_of_a_language_model(language_model, tmp_path):
     """The task follows from the toy; what has read from left to right goes on to read so."""
     few = ["train.steps=1", "train.evaluate_every=1", "train.rate=1e-9", "data.examples=40"]
+    few += ["train.evaluate_examples=0", "train.workers=0"]
     settings = resolve(start=str(language_model), toy="parts", changes=few)
     assert settings.task == "tag"
     assert settings.model.encoder.reach == "causal"
