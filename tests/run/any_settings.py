@@ -75,7 +75,9 @@ def draw(seed: int, share: float = 0.5) -> dict[str, Any]:
     kinds = (task,) if task in OWN_READER else ("rnn", "transformer")
     while tree["model"]["reader"]["kind"] not in kinds or _reads(tree) == (task == "language"):
         tree["model"] = _group(RunSettings.model_fields["model"].annotation, chance, "model.")
-    if tree["model"].get("encoder", {}).get("mixing") == "whole":  # its square in numbers, or 300 MB
+    if (
+        tree["model"].get("encoder", {}).get("mixing") == "whole"
+    ):  # its square in numbers, or 300 MB
         tree["model"]["encoder"]["max_length"] = 64
     return tree
 

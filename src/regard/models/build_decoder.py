@@ -206,15 +206,15 @@ def window_decoder(
 ) -> WindowDecoder:
     """A feed-forward language model over its last words, with attention to the source if there is one."""
     need(sizes.target, "a vocabulary has at least one symbol")
-    size, own = settings.embedding, {"dropout": settings.dropout, "unknown": sizes.unknown}
+    size, dropout, unknown = settings.embedding, settings.dropout, sizes.unknown
     attention = asking = None
     if source_width is not None:
         site = Site("cross", TARGET, SOURCE)
         attention = one_head(settings, site, settings.window * size, source_width)
         # Not scaled: a product of two long vectors of unit variance would begin with one weight of 1.
-        asking = Embedding(sizes.target, size, scale=False, **own)
+        asking = Embedding(sizes.target, size, scale=False, dropout=dropout, unknown=unknown)
     return WindowDecoder(
-        Embedding(sizes.target, size, **own),
+        Embedding(sizes.target, size, dropout=dropout, unknown=unknown),
         output_layer(settings.width + (source_width or 0), sizes.target, None, True),
         asking=asking,
         attention=attention,
