@@ -353,6 +353,8 @@ OURS = {  # why a module that reads is not in the table
     "answer/stream": "answers of ours, line by line, to count them",
     "cli/options": "names a compression",
     "cli/look": "opens a model that is brought, through interop",
+    "cli/meaning": "opens a model that is brought, through interop",
+    "interop/studied": "opens a model that is brought, through interop",
     "question": "a question that was typed or sent, up to its bound",
     "interop/bring": "the settings of a model that is brought, up to 4 MiB; transformers reads the rest",
     "interop/incoming": "settings and vocabularies of a model that is brought, up to 64 MiB",

@@ -15,7 +15,9 @@ def test_an_id_is_its_row_of_the_table_scaled_by_the_root_of_the_width():
     embedding = Embedding(5, 7)
 
     assert_close(embedding(IDS), embedding.table.weight[IDS] * math.sqrt(7))
-    assert_close(Embedding(5, 7, scale=False)(IDS).std(), torch.tensor(7**-0.5), atol=0.1, rtol=0)
+    # Of 6,979 numbers the standard deviation is known to 1%; of the few that IDS names it is not.
+    spread = Embedding(997, 7, scale=False)(torch.arange(997)[None]).std()
+    assert_close(spread, torch.tensor(7**-0.5), atol=0.02, rtol=0)
 
 
 def test_positions_are_added_from_where_the_ids_stand():

@@ -102,7 +102,7 @@ def copy_or_generate(
     generated[: len(guesses)] = guesses
     mixed = p_gen * generated + (1 - p_gen) * copied
     return Worked(
-        formula="p(w) = p_gen p_vocabulary(w) + (1 - p_gen) sum of a_i where i holds w;  "
+        formula="p(w) = p_gen p_vocabulary(w) + (1 - p_gen) sum of a_i where w stands;  "
         "coverage loss = sum_i min(a_i, c_i)",
         given=(
             Step("scores", "of each position", plain(given), columns=tuple(source)),
