@@ -279,6 +279,7 @@ def test_a_sentence_is_shown_as_text_and_controls_only_in_tokens(page, address):
 def test_an_unknown_word_is_shown_beside_its_mark(page, address):
     open_at(page, address, run="phrases", text="The zebra ate the mouse")
     settled(page, "answer")
+    page.locator("p.source .key").first.wait_for()  # drawn after the answer has come
     chips = page.locator("p.source .key").all_inner_texts()
     assert "<unk> The" in chips
     assert "<unk> zebra" in chips
