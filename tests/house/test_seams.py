@@ -13,7 +13,7 @@ CLASSES = {name.title() for name in LEARNS_FROM}
 OWNERS = ("tasks", "presets")  # the rooms that own tasks
 # The same words for other things, by file.
 HOMONYMS = {
-    "data/formats/captioned.py": {"caption"},  # the name of a column
+    "data/formats/media_table.py": {"caption"},  # the name of a column
     "config.py": {"tag"},  # pydantic's word for what tells the members of a union apart
     # What a model that was brought does, in the words that a trace has for it.
     "interop/bring.py": {"translate", "classify", "language"},

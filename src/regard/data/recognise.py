@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from regard.data.example import Captioned, Kind, Labelled, Line, Pair, Spoken, Tagged
+from regard.data.example import Kind, Labelled, Line, Pair, Tagged
 from regard.data.formats.bracketed import Bracketed, looks_bracketed
-from regard.data.formats.captioned import picture_records, pictures
 from regard.data.formats.columnar import columnar, style_of
 from regard.data.formats.conll import Conll, looks_tagged, looks_universal
 from regard.data.formats.format import LABEL_MARK, Format, Lined, Parallel
 from regard.data.formats.gettext import Gettext
 from regard.data.formats.markup import Tmx, xliff
+from regard.data.formats.media_table import MediaTable, Pictures, Sounds
 from regard.data.formats.record import (
     LABEL,
     SOURCE,
@@ -27,7 +27,6 @@ from regard.data.formats.record import (
     parsed,
     roles,
 )
-from regard.data.formats.spoken import sound_records, sounds
 from regard.data.formats.subtitle import PairedSubtitles, Subtitles, looks_timed
 from regard.data.formats.table import Table, label_column, rows_of, separator_of
 from regard.data.lines import LINE_BOUND, bare_name, opened, read_lines, refuse_binary
@@ -185,22 +184,18 @@ def _about_files(
 ) -> Format | None:
     """Lines that name pictures or sounds, unless something else is wanted."""
     record = {} if separator else parsed(texts[0], f"{path}:1")
-    found: Format | None = None
-    if hint in (None, Captioned):
-        wanted = hint is Captioned
-        found = (
-            pictures(path, texts, separator, wanted)
-            if separator
-            else picture_records(path, record, wanted)
-        )
-    if found is None and hint in (None, Spoken):
-        wanted = hint is Spoken
-        found = (
-            sounds(path, texts, separator, wanted)
-            if separator
-            else sound_records(path, record, wanted)
-        )
-    return found
+    kinds: tuple[type[MediaTable], ...] = (Pictures, Sounds)
+    for table in kinds:
+        if hint in (None, table.of):
+            wanted = hint is table.of
+            found = (
+                table.from_table(path, texts, separator, wanted)
+                if separator
+                else table.from_records(path, record, wanted)
+            )
+            if found is not None:
+                return found
+    return None
 
 
 def _root(start: bytes) -> str:

@@ -14,13 +14,11 @@ from typing import Any, final
 
 from regard.data.drift import uneven
 from regard.data.example import Columns, Kind, Several
-from regard.data.formats.format import SOUNDS, Format, Reading, Row, packed_as
+from regard.data.formats.format import PICTURES, SOUNDS, Format, Reading, Row, packed_as
 from regard.data.formats.record import parsed
 from regard.data.lines import bare_name, read_lines
 from regard.errors import DataError, UsageError, nearest
 from regard.question import Image, Question, Sound, Source
-
-PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm")
 
 
 def source_of(cell: str, folder: Path) -> Source:
