@@ -1,28 +1,27 @@
 """Attention seen where it is worked out: in torch's own functions, no matter who calls them.
 
-`scaled_dot_product_attention` and `multi_head_attention_forward` say queries, keys and values. Of a softmax
-the weights are known: one over the last of four axes is an attention; one of fewer axes is, when its result
-is multiplied with values. Nothing is changed: the same kernel runs.
+`scaled_dot_product_attention` and `multi_head_attention_forward` say queries, keys and values. What a
+softmax gives is an attention where it multiplies values (`shares`). The same kernels run as without.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, final, runtime_checkable
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from regard.attention import Aligned
-from regard.errors import UsageError
-from regard.interop.aligned import aligned, known, padded, softmax
+from regard.interop.aligned import aligned, padded, softmax
+from regard.interop.shares import Shares, unedited
 
-SOFTMAX: tuple[Callable[..., Any], ...] = (F.softmax, torch.softmax, Tensor.softmax)
+SOFTMAX: tuple[Callable[..., Any], ...] = (
+    *(F.softmax, torch.softmax, Tensor.softmax, torch.special.softmax),
+)
 _HEADS = inspect.signature(F.multi_head_attention_forward)
 
 
@@ -32,6 +31,9 @@ class Hears(Protocol):
 
     def ready(self) -> bool:
         """Whether what happens now is to be seen."""
+
+    def settled(self) -> bool:
+        """Whether a softmax over four axes is an attention here, as the model's own eager form says."""
 
     def hear(self, found: Aligned, crosses: bool = False) -> Tensor | None:
         """One attention of the module at work."""
@@ -62,10 +64,8 @@ class Functions(TorchFunctionMode):
                 return self._several(func, given, dict(named or {}))
             if func in SOFTMAX:
                 return self._softmax(func, given, dict(named or {}))
-            if func in PRODUCTS:
-                return self._product(func, given, dict(named or {}))
-            if func in FOLLOWED:
-                return self.shares.followed(given, func(*given, **(named or {})))
+            if self.shares:
+                return self.shares.after(func, given, named or {}, self.hearer.hear)
         return func(*given, **(named or {}))
 
     def _dot_product(
@@ -78,17 +78,18 @@ class Functions(TorchFunctionMode):
         if query.is_nested:
             found = _nested(query, key, value, causal, meant.get("scale"))
         else:
-            query, key, value = (_four(states) for states in (query, key, value))
-            mask = mask[:, None] if mask is not None and mask.dim() == 3 else mask
-            mask = mask.flatten(0, -4) if mask is not None and mask.dim() > 4 else mask
-            found = aligned(query, key, value, mask, causal=causal, scale=meant.get("scale"))
+            states = _all_four((query, key, value), mask)
+            found = aligned(*states, causal=causal, scale=meant.get("scale"))
         edited = self.hearer.hear(found)
         if edited is None:
             return func(*given, **named)
         if query.is_nested:
-            raise _unedited("nested tensors")
+            raise unedited("nested tensors")
         context = (edited @ found.memory.value).to(value.dtype)
-        return context.reshape(*given[0].shape[:-1], -1) if given else context
+        if query.dim() == 4:
+            return context
+        lead = torch.broadcast_shapes(query.shape[:-3], key.shape[:-3])
+        return context.reshape(*lead, *query.shape[-3 if query.dim() > 2 else -2 : -1], -1)
 
     def _several(
         self, func: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
@@ -113,34 +114,13 @@ class Functions(TorchFunctionMode):
         dim = named.get("dim", given[1] if len(given) > 1 else None)
         if not isinstance(scores, Tensor) or not isinstance(dim, int):
             return own
-        if scores.dim() < 4:
+        if scores.dim() < 4 or not self.hearer.settled():
             self.shares.may_be(own, scores, dim)
             return own
         if dim not in (-1, scores.dim() - 1):
             return own
         edited = self.hearer.hear(softmax(_four(scores)))
         return own if edited is None else edited.reshape(own.shape).to(own.dtype)
-
-    def _product(
-        self, func: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
-    ) -> Any:
-        read = self.shares.read_by(func, given)
-        if read is None:
-            return func(*given, **named)
-        edited = self.hearer.hear(known(read.weights, read.scores))
-        if edited is None:
-            return func(*given, **named)
-        if edited.numel() != read.weights.numel() or not read.plain:
-            raise _unedited("weights that are turned before they are used")
-        others = list(given)
-        others[read.place] = edited.reshape(others[read.place].shape).to(others[read.place].dtype)
-        return func(*others, **named)
-
-
-def _unedited(what: str) -> UsageError:
-    return UsageError(
-        f"{what} cannot be edited", where="watch(model, edit)", remedy="look without `edit`"
-    )
 
 
 def _four(states: Tensor) -> Tensor:
@@ -154,6 +134,24 @@ def _four(states: Tensor) -> Tensor:
             return states
         case _:
             return states.flatten(0, -4)
+
+
+def _all_four(
+    states: tuple[Tensor, Tensor, Tensor], mask: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Queries, keys, values and their mask with four axes; a mask lines up with the last axes of scores."""
+    axes = states[0].dim()
+    if axes > 4:  # what is shared along an axis in front is written out
+        lead = torch.broadcast_shapes(*(one.shape[:-3] for one in states))
+        query, key, value = (one.expand(*lead, *one.shape[-3:]) for one in states)
+        states = query, key, value
+        if mask is not None:
+            mask = mask[(None,) * max(0, axes - mask.dim())]
+            mask = mask.expand(*lead, *mask.shape[-3:])
+    elif mask is not None:
+        mask = mask[(None,) * max(0, axes - mask.dim())]
+    query, key, value = (_four(one) for one in states)
+    return query, key, value, None if mask is None else _four(mask)
 
 
 def _nested(query: Tensor, key: Tensor, value: Tensor, causal: bool, scale: Any) -> Aligned:
@@ -189,6 +187,8 @@ def projected(given: Mapping[str, Any]) -> Aligned:
     if given["add_zero_attn"]:
         key, value = (F.pad(one, (0, 0, 0, 1)) for one in (key, value))
         extra += 1
+    if given["is_causal"] and given["key_padding_mask"] is None and not given["need_weights"]:
+        return aligned(query, key, value, causal=True)  # torch takes the hint for the mask
     mask = _masks(given, (batch, heads), extra)
     return aligned(query, key, value, mask)
 
@@ -214,94 +214,3 @@ def _added(mask: Tensor) -> Tensor:
     if mask.dtype != torch.bool:
         return mask.float()
     return torch.zeros(mask.shape, device=mask.device).masked_fill(mask, -torch.inf)
-
-
-# Shares of one, as a softmax gives them, that become attention when they are multiplied with values.
-
-Function = Callable[..., Any]
-
-PRODUCTS: tuple[Function, ...] = (
-    *(torch.matmul, torch.bmm, torch.einsum, torch.mul),
-    *(Tensor.matmul, Tensor.bmm, Tensor.mul),
-    *(Tensor.__matmul__, Tensor.__mul__, Tensor.__rmul__),
-)
-_BY_PLACE = (torch.mul, Tensor.mul, Tensor.__mul__, Tensor.__rmul__)
-FOLLOWED: tuple[Function, ...] = (
-    *(F.dropout, torch.dropout, Tensor.to, Tensor.type_as, Tensor.float, Tensor.half),
-    *(Tensor.bfloat16, Tensor.contiguous, Tensor.clone, Tensor.masked_fill),
-)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Read:
-    """Weights that were used, which argument of the product they are, and whether they lie as they were."""
-
-    weights: Tensor
-    scores: Tensor
-    place: int
-    plain: bool
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Candidate:
-    """What a softmax gave, over which axis, and what it was given; `kept` holds the memory of it."""
-
-    own: Tensor
-    scores: Tensor
-    dim: int
-    kept: Tensor
-
-
-@final
-class Shares:
-    """The last few results of a softmax with fewer than four axes: attention, or chances of a vocabulary."""
-
-    def __init__(self) -> None:
-        self._candidates: deque[_Candidate] = deque(maxlen=8)
-
-    def may_be(self, own: Tensor, scores: Tensor, dim: int) -> None:
-        """Remember what a softmax over an axis gave."""
-        if own.dim() in (2, 3) and own.is_floating_point():
-            self._candidates.append(_Candidate(own, scores, dim % own.dim(), own))
-
-    def followed(self, given: tuple[Any, ...], result: Any) -> Any:
-        """What dropout or another number format made of a candidate is one too."""
-        found = self._of(given[0]) if given else None
-        if found is not None and isinstance(result, Tensor) and self._of(result) is None:
-            self._candidates.append(_Candidate(found.own, found.scores, found.dim, result))
-        return result
-
-    def read_by(self, func: Function, given: tuple[Any, ...]) -> Read | None:
-        """The weights with which a product reads values, if it is one that reads."""
-        values = list(given)
-        if len(values) == 3 and func is torch.einsum:
-            del values[0]
-        if not self._candidates or len(values) != 2:
-            return None
-        for place, (shares, others) in enumerate((values, values[::-1])):
-            found = self._of(shares)
-            if found is None or not isinstance(others, Tensor) or isinstance(others, nn.Parameter):
-                continue
-            if func in _BY_PLACE and not (shares.dim() == 3 and shares.shape[2] == 1):
-                continue  # weights of a sum over values have one axis of their own
-            return self._read(found, shares, place + len(given) - len(values), func)
-        return None
-
-    def _read(self, found: _Candidate, shares: Tensor, place: int, func: Function) -> Read:
-        rows = [one.movedim(found.dim, -1) for one in (found.own, found.scores)]
-        if found.own.dim() == 3:
-            rows = [one[:, None] for one in rows]
-        else:  # one query of each row of a batch, or several of a text without a batch
-            alone = shares.dim() == 2 and func is not torch.einsum
-            rows = [one[None, None] if alone else one[:, None, None] for one in rows]
-        plain = shares.is_contiguous() and found.dim == found.own.dim() - 1
-        return Read(rows[0], rows[1], place, plain)
-
-    def _of(self, tensor: Any) -> _Candidate | None:
-        if not isinstance(tensor, Tensor) or tensor.is_nested or tensor.is_sparse:
-            return None
-        start = tensor.untyped_storage().data_ptr()
-        same = (one for one in self._candidates if one.kept.untyped_storage().data_ptr() == start)
-        return next(same, None)

@@ -1,6 +1,7 @@
 """Weights that a module lays out in a way of its own, as (batch, heads, query, key): what everybody reads.
 
-Some put the heads into the batch; Longformer keeps a band around the diagonal, (batch, query, heads, offset).
+Some put the heads into the batch, those of transformers behind it; Longformer keeps a band around the
+diagonal, (batch, query, heads, offset).
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ def laid_out(found: Aligned, module: nn.Module, given: Sequence[Any]) -> Aligned
     rows, alone = found.query.shape[0], found.query.shape[1] == 1
     if heads is None or not alone or rows % heads or not _is_batch(rows // heads, given):
         return found
+    if rows > heads and not type(module).__module__.startswith("transformers."):
+        return found  # whether heads or the batch come first, nobody says
     return known(_folded(found.weights, heads), _folded(found.scores, heads))
 
 

@@ -6,11 +6,13 @@ Hugging Face's models ask an interface (`huggingface`), everything else calls to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, final
 
+import torch
 from torch import Tensor, nn
 
 from regard.attention import Aligned, Attention
@@ -84,6 +86,14 @@ class Recorder:
             return False
         return not any(isinstance(frame.module, Attention) for frame in self._frames)
 
+    def settled(self) -> bool:
+        """Whether the module at work is one of transformers', whose eager form says what its weights are."""
+        return type(self._working().module).__module__.startswith("transformers.")
+
+    def _working(self) -> _Frame:
+        """The innermost call of a module that may attend."""
+        return next(one for one in reversed(self._frames) if not isinstance(one.module, nn.Softmax))
+
     def knows(self, module: nn.Module) -> bool:
         """Whether it is part of the model."""
         return module in self.names
@@ -99,9 +109,7 @@ class Recorder:
 
     def hear(self, found: Aligned, crosses: bool = False) -> Tensor | None:
         """The innermost module at work worked this out; its second attention has a number behind its path."""
-        frame = next(
-            one for one in reversed(self._frames) if not isinstance(one.module, nn.Softmax)
-        )
+        frame = self._working()
         path = self.names[frame.module] + (f"[{frame.count}]" if frame.count else "")
         frame.count += 1
         with self.hush():
@@ -151,6 +159,11 @@ def recording(model: nn.Module, edit: Edit | None = None) -> Iterator[Recorder]:
         if _tells_of_itself(names):
             yield recorder
             return
+        _refuse_scripts(names)
+        if (dynamo := sys.modules.get("torch._dynamo")) is not None:
+            stack.enter_context(
+                dynamo.set_stance("force_eager")
+            )  # what is compiled calls no function
         for module in names:
             begin = module.register_forward_pre_hook(recorder.enter, with_kwargs=True)
             end = module.register_forward_hook(recorder.leave, always_call=True)
@@ -159,6 +172,17 @@ def recording(model: nn.Module, edit: Edit | None = None) -> Iterator[Recorder]:
         stack.enter_context(interface(model, recorder))
         stack.enter_context(Functions(recorder))
         yield recorder
+
+
+def _refuse_scripts(names: Mapping[nn.Module, str]) -> None:
+    """What TorchScript runs calls no function of Python."""
+    for module, path in names.items():
+        if isinstance(module, torch.jit.ScriptModule):
+            raise UsageError(
+                "this module runs as TorchScript: nothing inside it can be seen",
+                where=path,
+                remedy="watch the module as it was before torch.jit",
+            )
 
 
 def _tells_of_itself(modules: Iterable[nn.Module]) -> bool:
