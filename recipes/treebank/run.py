@@ -1,6 +1,7 @@
 """Trees of the Wall Street Journal as rows of brackets: labelled F1 of an LSTM and of a Transformer.
 
     python recipes/treebank/run.py DATA OUT [--only NAME ...] [--start RUN] [--seconds N] [--device auto]
+                                   [--width 256] [--layers N] [--tokens 4096] [--vocabulary 4000]
 
 DATA holds `treebank.zip`: 199 articles, 3,914 trees. Articles 1 to 159 are learned from, 160 to 179 choose
 the best step, 180 to 199 are the test. Functions and traces are left out, as EVALB does, and punctuation does
@@ -37,16 +38,16 @@ ROWS = {
     "lstm": {
         **{"model.encoder.width": 256, "model.encoder.layers": 2, "model.encoder.dropout": 0.4},
         **{"model.reader.width": 256, "model.reader.layers": 2, "model.reader.dropout": 0.4},
-        **{"train.rate": 2e-3, "batch.tokens": 4096},
+        **{"train.rate": 2e-3},
     },
     "transformer": {
         **{"model.encoder": {"kind": "transformer", "width": 256, "position": "rotary", **BLOCKS}},
         **{"model.reader": {"kind": "transformer", "width": 256, "position": "rotary", **BLOCKS}},
-        **{"train.rate": 1e-3, "batch.tokens": 4096},
+        **{"train.rate": 1e-3},
     },
     "pretrained": {
         "model.reader": {"kind": "transformer", "width": 256, "position": "rotary", **BLOCKS},
-        **{"model.encoder.dropout": 0.2, "train.rate": 5e-4, "batch.tokens": 4096},
+        **{"model.encoder.dropout": 0.2, "train.rate": 5e-4},
     },
 }
 
@@ -60,8 +61,24 @@ def prepare(data: Path, out: Path, most: int | None) -> None:
             (out / f"{part}.mrg").write_text(text, encoding="utf-8")
 
 
+def sized(row: dict, options: argparse.Namespace) -> dict:
+    """The same row as narrow and as deep as was asked for."""
+    sizes = {"width": options.width, "layers": options.layers, "feedforward": 4 * options.width}
+    made = {}
+    for key, value in row.items():
+        part, _, last = key.rpartition(".")
+        if isinstance(value, dict):
+            value = {k: sizes.get(k) or v for k, v in value.items()}
+        elif part in ("model.encoder", "model.reader"):
+            value = sizes.get(last) or value
+        made[key] = value
+    return made
+
+
 def learn(name: str, options: argparse.Namespace) -> bool:
-    settings = {**SHARED, **ROWS[name], "train.steps": options.steps, "seed": options.seed}
+    settings = {**SHARED, **sized(ROWS[name], options), "seed": options.seed}
+    settings |= {"train.steps": options.steps, "batch.tokens": options.tokens}
+    settings |= {"text.vocabulary": options.vocabulary, "train.schedule": options.schedule}
     settings |= {"train.evaluate_every": options.every, "train.checkpoint_every": options.every}
     if name == "pretrained":
         settings = {k: v for k, v in settings.items() if not k.startswith("text.")}
@@ -117,6 +134,11 @@ def main() -> None:
     parser.add_argument("--start", type=Path, help="a run of the task fill, for `pretrained`")
     parser.add_argument("--steps", type=int, default=6000)
     parser.add_argument("--every", type=int, default=200)
+    parser.add_argument("--width", type=int, default=256)
+    parser.add_argument("--layers", type=int, help="of encoder and decoder; usually 2 or 4")
+    parser.add_argument("--tokens", type=int, default=4096, help="of a batch")
+    parser.add_argument("--vocabulary", type=int, default=4000)
+    parser.add_argument("--schedule", default="inverse-sqrt")
     parser.add_argument("--articles", type=int, help="of each part, for a trial")
     parser.add_argument("--test", type=int, help="trees of the test, for a trial")
     parser.add_argument("--seed", type=int, default=1)

@@ -1,5 +1,7 @@
 """Trees as symbols: read, cleaned, said only well-formed, and scored as EVALB scores them."""
 
+import copy
+
 import pytest
 import torch
 from torch.testing import assert_close
@@ -12,7 +14,7 @@ from regard.decode import DecodeSettings
 from regard.errors import DataError
 from regard.evaluate.brackets import bracket_scores, counts
 from regard.tasks.search import find
-from regard.text.trees import cleaned, grown, linear, read_tree, read_trees
+from regard.text.trees import DEEPEST, cleaned, grown, linear, read_tree, read_trees
 from regard.traces.replay import replay
 from tests.tasks.kit import EXAMPLES, batch_of, model_of, task_of
 
@@ -84,6 +86,45 @@ def test_whatever_a_model_would_say_it_says_a_tree():
         for text, answer in zip(texts, task.predict(model, texts, settings), strict=True):
             assert answer.finish == "end"
             assert read_tree(answer.text).words == tuple(text.split())
+
+
+def always(model, task, weights):
+    """The same model, but each symbol has this logit, whatever is asked."""
+    made = copy.deepcopy(model)
+    output = made.reader.output
+    with torch.no_grad():
+        output.weight.zero_()
+        output.bias = torch.nn.Parameter(torch.zeros(task.sizes.target))
+        for name, weight in weights.items():
+            output.bias[task.named[name]] = weight
+    return made
+
+
+def test_a_model_that_would_open_brackets_for_ever_says_a_tree_that_can_be_read():
+    """Unary chains of six over each of 60 words, one inside the other: 360 deep, were they not held back."""
+    task = task_of("parse")
+    eager = always(model_of("parse"), task, {"(NP": 10.0, "XX": 5.0})
+    text = " ".join(["word"] * 60)
+    (answer,) = task.predict(eager, [text], DecodeSettings(beam=1, max_length=900))
+    assert answer.finish == "end"
+    assert read_tree(answer.text).words == tuple(text.split())
+    assert read_tree(answer.text).depth == DEEPEST - 1  # tags are brackets, too
+
+
+@pytest.mark.parametrize("text", ["(", ") b", "the cat ( sat )", "f(x) runs", "(NP XX )"])
+def test_words_that_are_brackets_are_written_as_penn_writes_them(text):
+    task = task_of("parse")
+    (answer,) = task.predict(model_of("parse"), [text], DecodeSettings(beam=2, max_length=90))
+    spelled = text.replace("(", "-LRB-").replace(")", "-RRB-")
+    assert read_tree(answer.text).words == tuple(spelled.split())
+    assert (task.encode(text) == task.encode(spelled)).all()
+    assert len(task.forced(text, answer).axes["source"].pieces) == len(task.encode(text))
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_nothing_has_no_tree(text):
+    (answer,) = task_of("parse").predict(model_of("parse"), [text], DecodeSettings(max_length=9))
+    assert (answer.text, answer.finish) == ("", "end")
 
 
 def test_forcing_sees_what_stepping_saw():

@@ -17,6 +17,7 @@ from torch import Tensor
 from regard.decode.hypothesis import NO_LIMIT
 from regard.models import Decoder, Encoded
 from regard.models.decoder import Inputs, Logits
+from regard.text.trees import DEEPEST
 
 MOST_OPENED = 6  # brackets in a row without a word between
 
@@ -63,18 +64,19 @@ class Grown:
     def allowed(self, signs: Signs) -> Bool[Tensor, "batch symbols"]:
         """What may come next.
 
-        A word where one is left; a bracket that opens, where one is left and there is room to close it; a
-        bracket that closes what is not empty, the last one only when no word is left; then the end.
+        A word where one is left; a bracket that opens, where one is left, there is room to close it, and the
+        tree can still be read with a tag above each word; a bracket that closes what is not empty, the last
+        one only when no word is left; then the end. Of no words at all there is nothing to say.
         """
         some, inside = self.left > 0, self.depth > 0
         needed = self.left + self.depth + 2  # with one more bracket closed, and the end
         opens = some & (self.opened < MOST_OPENED) & (inside | ~self.begun)
-        opens &= (needed < self.room) | ~self.begun
+        opens &= ((needed < self.room) & (self.depth < DEEPEST - 1)) | ~self.begun
         closes = inside & (self.opened == 0) & ((self.depth > 1) | ~some)
         found = opens.unsqueeze(1) & signs.opens
         found[:, signs.word] = some & inside
         found[:, signs.close] = closes
-        found[:, signs.end] = self.begun & ~inside
+        found[:, signs.end] = (self.begun | ~some) & ~inside
         return found
 
 

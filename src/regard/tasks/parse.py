@@ -21,7 +21,7 @@ from regard.models import SOURCE, Decoder, Sizes
 from regard.tasks.axis import Axis, Tokens, typed
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
 from regard.text import BEGIN, END, PAD, UNKNOWN, Codec, Labels, TextSettings
-from regard.text.trees import CLOSE, WORD, Tree, grown, linear, read_tree
+from regard.text.trees import CLOSE, WORD, Tree, grown, linear, read_tree, without_brackets
 
 SPECIALS = {PAD: "<pad>", BEGIN: "<s>", END: "</s>", UNKNOWN: "<unk>"}
 FIRST = max(SPECIALS) + 1  # the id of the first symbol that is none of these
@@ -30,7 +30,10 @@ FIRST = max(SPECIALS) + 1  # the id of the first symbol that is none of these
 @final
 @dataclass(frozen=True, eq=False)
 class Parse(Task):
-    """Words in, symbols of a tree out; words stand between spaces, punctuation for itself: `the cat sat .`"""
+    """Words in, symbols of a tree out; words stand between spaces, punctuation for itself: `the cat sat .`
+
+    A bracket in a word is read and written as Penn does it, -LRB- or -RRB-: others would be a tree's own.
+    """
 
     source: Codec
     symbols: Labels
@@ -88,9 +91,8 @@ class Parse(Task):
 
     def encode(self, text: str) -> np.ndarray:
         """Pieces and the end symbol; nothing for a text that says nothing."""
-        return (
-            _ended(self.source.encode(" ".join(text.split()))) if text.strip() else _ended([])[:0]
-        )
+        words = without_brackets(text)
+        return _ended(self.source.encode(words)) if words else _ended([])[:0]
 
     def constrained(self, decoder: Decoder[Any], texts: Sequence[str]) -> Decoder[Any]:
         """Only trees over the words of each text."""
@@ -113,7 +115,7 @@ class Parse(Task):
         return replace(answer, text=self._worded(text, answer.symbols), alternatives=others)
 
     def _worded(self, text: str, symbols: Sequence[str]) -> str:
-        tree = grown(symbols, text.split())
+        tree = grown(symbols, without_brackets(text).split())
         return " ".join(symbols) if tree is None else str(tree)
 
     def forced(self, text: str, answer: Prediction) -> Forced:
@@ -121,7 +123,7 @@ class Parse(Task):
         ids = [*answer.ids, *(() if answer.finish == "length" else (END,))]
         target = Tokens.whole(map(self.symbol, ids))
         axes: dict[str, Axis] = {
-            SOURCE: typed(self.source, " ".join(text.split()), after=(END,)),
+            SOURCE: typed(self.source, without_brackets(text), after=(END,)),
             TARGET: target,
             INPUTS: target.later(SPECIALS[BEGIN]),
         }
