@@ -220,6 +220,7 @@ def refuse_unbuildable(settings: RunSettings) -> None:
     sizes = TASKS[settings.task].trial_sizes(shared=settings.text.shared)
     if sizes is None:  # only data can say
         return
+    _refuse_lost_words(settings, sizes)
     free = free_memory(_CPU)
     needed = 4 * sum(_least(group) for group in (settings.model.encoder, settings.model.reader))
     if free is None or needed <= free:
@@ -235,6 +236,22 @@ def refuse_unbuildable(settings: RunSettings) -> None:
             "this model does not fit into memory, even before it is trained",
             where="model",
             remedy="lower its width, its feedforward or its layers; its max_length, if mixing is whole",
+        )
+
+
+def _refuse_lost_words(settings: RunSettings, sizes: Sizes) -> None:
+    """Whole words that no vocabulary holds are copied by tasks alone that number them (See 2017)."""
+    copies = getattr(settings.model.reader, "copies", False)
+    if copies and settings.text.kind == "word" and sizes.unknown is None:
+        able = [
+            name
+            for name, task in TASKS.items()
+            if (own := task.trial_sizes(shared=True)) and own.unknown is not None
+        ]
+        raise UsageError(
+            f"the task {settings.task} gives unknown words no numbers, so none of them could be copied",
+            where="model.reader.copies",
+            remedy=f'choose task = "{able[0]}", or text.kind = "bpe", which knows every word in pieces',
         )
 
 
