@@ -144,6 +144,11 @@ def test_the_picture_is_the_formula_cell_by_cell():  # L44
             angle = position / 10000 ** (2 * i / 512)
             assert float(table[position, i]) == pytest.approx(math.sin(angle), abs=1e-5)
             assert float(table[position, 256 + i]) == pytest.approx(math.cos(angle), abs=1e-5)
+    assert "left half: sin" in worked.formula
+    assert "sines left, cosines right" in worked.result.formula
+    other = position_picture(layout="interleaved")
+    assert "even columns: sin" in other.formula
+    assert other["table"][7][2] == pytest.approx(worked["table"][7][1])
     # |p_k - p_0|^2 = sum over pairs of 2 (1 - cos(k w_i)), since each pair is a point of a circle.
     for position, distance in enumerate(worked["distance"]):
         angles = [position / 10000 ** (2 * i / 512) for i in range(256)]

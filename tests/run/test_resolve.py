@@ -83,7 +83,9 @@ def test_what_cannot_be_built_is_refused_in_no_time(change, kind, what):  # F5
 def test_copying_whole_words_is_for_tasks_that_number_the_unknown_ones():
     """Translation would say the unknown sign for a name, although it was told to copy."""
     words = ["text.kind=word", "model.reader.kind=rnn", "model.reader.copies=true"]
-    with pytest.raises(UsageError, match="the task translate gives unknown words no numbers") as caught:
+    with pytest.raises(
+        UsageError, match="the task translate gives unknown words no numbers"
+    ) as caught:
         refuse_unbuildable(resolve(toy="reverse", changes=words))
     assert 'task = "summarise"' in caught.value.remedy
     refuse_unbuildable(resolve(toy="headlines", changes=['task="summarise"', *words]))

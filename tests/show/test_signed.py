@@ -7,7 +7,7 @@ from rich.console import Console
 from regard.errors import UsageError
 from regard.show.colour import cividis
 from regard.show.figure import Dots, Words
-from regard.show.signed import dots, scale, signed_figure, signed_map
+from regard.show.signed import dots, marked, scale, signed_figure, signed_map
 from regard.show.svg_png import written
 
 
@@ -55,6 +55,24 @@ def test_a_picture_has_every_number_as_a_dot():
     words = {shape.text for shape in figure.shapes if isinstance(shape, Words)}
     assert {"title", "note", "dimension", "p", "q", "r", "-1", "1"} <= words
     assert written(figure).startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(512, [0, 128, 256, 384, 511]), (20, [0, 5, 10, 15, 19]), (3, [0, 1, 2]), (1, [0])],
+)
+def test_columns_have_numbers_below_their_middle(count, expected):
+    assert marked(count) == expected
+    figure = signed_figure(np.zeros((2, count)), ["p", "q"], "title", "note", "dimension")
+    (drawn,) = [shape for shape in figure.shapes if isinstance(shape, Dots)]
+    below = {
+        shape.text: shape.x
+        for shape in figure.shapes
+        if isinstance(shape, Words) and shape.anchor == "middle"
+    }
+    for column in expected:
+        middle = drawn.x + (column + 0.5) * drawn.width / count
+        assert below[str(column)] == pytest.approx(middle)
 
 
 def test_names_must_fit():

@@ -65,7 +65,9 @@ def positions(predictor: Predictor, svg: Path | None, as_json: bool) -> None:
         for (_, _, table), own, title in zip(tables, names, titles, strict=True)
     ]
     first = tables[0]
-    note = f"{first[0]}: {first[1]} positions of {predictor.run.folder.name}, counted from 0"
+    note = (
+        f"{first[0]}: {first[1]} positions of the run {predictor.run.folder.name}, counted from 0"
+    )
     figure = signed_figure(
         first[2], names[0], f"{len(first[2])} positions of {first[2].shape[1]} numbers", note, "dimension"
     )  # fmt: skip

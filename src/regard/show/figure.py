@@ -75,12 +75,12 @@ class Dots:
 @final
 @dataclass(frozen=True)
 class Words:
-    """A label on its baseline: it starts or ends at a point, level or rising at 45 degrees."""
+    """A label on its baseline: it starts or ends at a point, or has it in the middle; level, or rising at 45 degrees."""
 
     x: Length
     y: Length
     text: str
-    anchor: Literal["start", "end"] = "start"
+    anchor: Literal["start", "middle", "end"] = "start"
     rising: bool = False
     weight: Weight = 400
 

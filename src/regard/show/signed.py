@@ -117,10 +117,18 @@ def signed_figure(
     for number, name in list(enumerate(names))[::every]:
         shapes.append(Words(left - 8, start + (number + 0.5) * high + 4.5, name, "end"))
     bottom = start + high * len(names)
+    for column in marked(values.shape[1]):
+        shapes.append(Words(left + (column + 0.5) * cell, bottom + 16, str(column), "middle"))
+    bottom += LINE
     shapes.append(Words(left + wide, bottom + 18, across, "end", weight=300))
     shapes += signed_legend(left, bottom + 8, top)
     width = max(left + wide + GAP, 2 * GAP + LETTER * max(len(title), len(note)))
     return Figure(round(width), round(bottom + 34), title, tuple(shapes))
+
+
+def marked(count: int) -> list[int]:
+    """The columns whose numbers are written below: the first, the last, and the quarters between."""
+    return sorted({*range(0, count, max(1, math.ceil(count / 4))), count - 1})
 
 
 def dots(values: Numbers, top: float) -> UInt8[np.ndarray, "row column 3"]:

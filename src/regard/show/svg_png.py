@@ -189,7 +189,7 @@ class _Brush:
     def _words(self, words: Words) -> None:
         font = _font(words.text, words.weight == 600)
         if not words.rising:
-            anchor = "ls" if words.anchor == "start" else "rs"
+            anchor = {"start": "ls", "middle": "ms", "end": "rs"}[words.anchor]
             self._pen.text((words.x * SCALE, words.y * SCALE), words.text, INK, font, anchor)
         else:
             self._rising(words, font)

@@ -178,20 +178,26 @@ def _learned(count: int, width: int) -> tuple[int, ...]:
         return tuple(Learned(width, count).weight.shape)
 
 
+# Where sines stand, where cosines, and both in short.
+LAYOUTS = {
+    "halves": ("left half", "right half", "sines left, cosines right"),
+    "interleaved": ("even columns", "odd columns", "a sine and its cosine in turn"),
+}
+
+
 def position_picture(
     positions: int = 20, width: int = 512, base: Number = 10000.0, layout: str = "halves"
 ) -> Worked:
     """The slide's picture: 20 positions of 512 numbers, the sines left and the cosines right."""
     positive(positions=positions, width=width, base=base)
-    if layout not in ("halves", "interleaved"):
-        raise UsageError(
-            f"no layout '{layout}'", "layout", nearest(layout, ("halves", "interleaved"))
-        )
+    if layout not in LAYOUTS:
+        raise UsageError(f"no layout '{layout}'", "layout", nearest(layout, LAYOUTS))
     base = float(base)
     table = sinusoid(positions, width, base=base, layout=layout).double()  # type: ignore[arg-type]
     names = tuple(map(str, range(positions)))
+    sines, cosines, both = LAYOUTS[layout]
     return Worked(
-        formula="left half: sin(pos / n^(2i/d)); right half: cos(pos / n^(2i/d)); i = 0 .. d/2 - 1",
+        formula=f"{sines}: sin(pos / n^(2i/d)); {cosines}: cos(pos / n^(2i/d)); i = 0 .. d/2 - 1",
         given=(
             Step("positions", "N", positions),
             Step("width", "d", width),
@@ -206,7 +212,7 @@ def position_picture(
                 columns=names,
             ),
         ),
-        result=Step("table", "p_pos, one row a position", plain(table), names),
+        result=Step("table", f"p_pos, one row a position: {both}", plain(table), names),
     )
 
 
