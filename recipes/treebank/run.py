@@ -68,10 +68,9 @@ def sized(row: dict, options: argparse.Namespace) -> dict:
     for key, value in row.items():
         part, _, last = key.rpartition(".")
         if isinstance(value, dict):
-            value = {k: sizes.get(k) or v for k, v in value.items()}
-        elif part in ("model.encoder", "model.reader"):
-            value = sizes.get(last) or value
-        made[key] = value
+            made[key] = {name: sizes.get(name) or usual for name, usual in value.items()}
+        else:
+            made[key] = (sizes.get(last) if part.startswith("model.") else None) or value
     return made
 
 
