@@ -75,7 +75,7 @@ class Dots:
 @final
 @dataclass(frozen=True)
 class Words:
-    """A label on its baseline: it starts, ends or has its middle at a point, level or rising at 45 degrees."""
+    """A label on its baseline: it starts, ends or is centred at a point, level or rising at 45 degrees."""
 
     x: Length
     y: Length
