@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch import nn
 
-from regard.attention import Attention, Causal, Heads, ScaledDot, Softmax, watch
+from regard.attention import Additive, Attention, Causal, Heads, ScaledDot, Softmax, watch
 from regard.errors import UsageError
 
 BATCH, LENGTH, WIDTH, HEADS = 2, 5, 6, 3
@@ -55,6 +55,15 @@ def test_calls_are_stacked_with_no_weight_on_keys_to_come(model, states):
     assert (weights[:, :, :2, 2:] == 0).all()
     assert (scores[:, :, :2, 2:] == -torch.inf).all()
     torch.testing.assert_close(weights.sum(-1), torch.ones(BATCH, HEADS, 2 + LENGTH))
+
+
+def test_what_was_recorded_in_inference_mode_is_looked_at_outside_of_it(states):
+    model = Heads(WIDTH, HEADS, Attention(Additive(2, 2, 7), Softmax()))
+    with torch.inference_mode(), watch(model) as seen:
+        model(states, model.remember(states, Causal()))
+    weights = seen.weights("attention")
+    torch.testing.assert_close(weights.sum(-1), torch.ones(BATCH, HEADS, LENGTH))
+    assert seen.scores("attention").shape == weights.shape
 
 
 def test_nothing_is_recorded_outside_the_with(model, states):

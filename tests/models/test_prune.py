@@ -98,6 +98,25 @@ def test_layers_may_differ_in_their_heads():
     )
 
 
+@pytest.mark.parametrize("choices", [{"heads": (3, 1)}, {"cross_heads": (3, 1)}])
+def test_heads_of_layers_may_differ_in_their_widths(choices, tmp_path):
+    """Without key_width the heads of a layer share its width, so that fewer heads are wider ones."""
+    settings = ModelSettings(encoder=rnn(), reader=transformer_reader(layers=2, **choices))
+    torch.manual_seed(7)
+    model = build(settings, SIZES).eval()
+    remove = {Site("self", "inputs", "inputs", 0): [0], Site("cross", "target", "source", 0): [1]}
+    small, pruned = prune_heads(model, settings, remove)
+    for site, heads in heads_by_site(model).items():
+        heads.gate[list(remove.get(site, ()))] = 0.0
+    weights.write(tmp_path / "weights", small.state_dict(), {})
+    path, settings = tmp_path / "weights", parse(ModelSettings, _tree(pruned))
+    again = load.load(path, settings, SIZES, torch.device("cpu"))
+    source, inputs = torch.randint(11, (2, 5)), torch.randint(13, (2, 3))
+    with torch.no_grad():
+        expected, found = (one(source, None, inputs) for one in (model, again))
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
 def test_as_many_numbers_as_layers():
     with pytest.raises(UsageError, match=re.escape("heads names 2 layers, and there are 3")):
         build(ModelSettings(reader=transformer_reader(layers=3, heads=(1, 2))), SIZES)

@@ -39,6 +39,8 @@ SMALL: dict[str, tuple[Any, ...]] = {
     "decode.min_length": (0, 0, 1, 5, 300),
     "start": (None,),
     "cross_heads": (None, 1, 2, (2,), (1, 2)),
+    "cross_key_width": (None, None, 2, (2,), (2, 4)),
+    "cross_value_width": (None, None, 1, (3,), (5, 2)),
     "channels": ((4,), (4, 6)),
 }
 OWN_READER = ("tag", "classify", "point")  # tasks whose readers have their name

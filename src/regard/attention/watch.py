@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import final
 
@@ -81,22 +81,30 @@ class Seen(Mapping[str, list[Aligned]]):
 
     def weights(self, path: str) -> Float[Tensor, "batch heads query key"]:
         """All queries of a module in one matrix, whether it saw them at once or step by step."""
-        return _stacked([aligned.weights for aligned in self[path]], 0.0)
+        return self._stacked(path, lambda aligned: aligned.weights, 0.0)
 
     def chances(self, path: str) -> Float[Tensor, "batch heads query key"]:
         """The distribution behind `weights`: of one that chooses, what it chose from."""
-        found = []
-        for aligned in self[path]:
-            own = aligned.attention.normaliser
-            chooses = isinstance(own, Choosing)
-            found.append(
-                own.chances(aligned.scores, aligned.allowed) if chooses else aligned.weights
-            )
-        return _stacked(found, 0.0)
+        return self._stacked(path, _chances, 0.0)
 
     def scores(self, path: str) -> Float[Tensor, "batch heads query key"]:
         """The scores behind `weights`; -inf where a query could not look."""
-        return _stacked([aligned.scores for aligned in self[path]], -torch.inf)
+        return self._stacked(path, lambda aligned: aligned.scores, -torch.inf)
+
+    def _stacked(self, path: str, number: Callable[[Aligned], Tensor], fill: float) -> Tensor:
+        rows = []
+        for aligned in self[path]:
+            # What was recorded in inference mode can only be worked out in it, also when it is over.
+            with torch.inference_mode() if aligned.query.is_inference() else nullcontext():
+                rows.append(number(aligned))
+        keys = max(row.shape[-1] for row in rows)
+        return torch.cat([F.pad(row, (0, keys - row.shape[-1]), value=fill) for row in rows], 2)
+
+
+def _chances(aligned: Aligned) -> Tensor:
+    own = aligned.attention.normaliser
+    chooses = isinstance(own, Choosing)
+    return own.chances(aligned.scores, aligned.allowed) if chooses else aligned.weights
 
 
 @contextmanager
@@ -148,8 +156,3 @@ def require_model(model: object) -> None:
             where="watch(model)",
             remedy="give a model: of `regard.load(...)` that is `.model`",
         )
-
-
-def _stacked(rows: list[Tensor], fill: float) -> Tensor:
-    keys = max(row.shape[-1] for row in rows)
-    return torch.cat([F.pad(row, (0, keys - row.shape[-1]), value=fill) for row in rows], 2)

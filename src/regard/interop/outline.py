@@ -78,12 +78,15 @@ class Outgoing:
 
     def heads(self, name: str) -> int:
         """How many heads of this width fill the stack; pruned ones count, as heads that say nothing."""
-        own = self.stacks[name]
-        return own.width // self._key_width(own)
+        return self.stacks[name].width // self._key_width(name)
 
-    def _key_width(self, own: StackSettings) -> int:
-        most = own.heads if isinstance(own.heads, int) else max(own.heads)
-        return own.key_width or own.width // most
+    def _heads(self, name: str) -> list[Heads]:
+        """Every attention of a stack."""
+        return [one for one in getattr(self.model, name).modules() if isinstance(one, Heads)]
+
+    def _key_width(self, name: str) -> int:
+        """Of each head in a stack; where they differ, which no format holds, of the narrowest."""
+        return min(heads.key_width for heads in self._heads(name))
 
     def table(self, name: str, length: int | None = None) -> Tensor:
         """The vectors of positions that a stack adds to its input; zeros where it adds none."""
@@ -144,10 +147,12 @@ class Outgoing:
             yield Clause(f"{where}.position_at", "heads", "positions at the input")
         if eps is not None and own.norm_eps != eps:
             yield Clause(f"{where}.norm_eps", own.norm_eps, f"{eps}")
-        width = self._key_width(own)
-        if own.width % width or (own.value_width or width) != width:
-            held = "keys and values of one width, which divides the model's"
-            yield Clause(f"{where}.key_width", width, held)
+        widths = {
+            one for heads in self._heads(name) for one in (heads.key_width, heads.value_width)
+        }
+        if len(widths) > 1 or any(own.width % width for width in widths):
+            held = "keys and values of one width in all heads, which divides the model's"
+            yield Clause(f"{where}.key_width", " and ".join(map(str, sorted(widths))), held)
         if not own.residual:
             yield Clause(f"{where}.residual", False, "residual connections")
         if not own.feedforward:

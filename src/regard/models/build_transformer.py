@@ -95,8 +95,10 @@ def _mixing(settings: TransformerSettings, site: Site) -> Heads | Connected:
 def _heads(settings: StackSettings, site: Site, source: int | None = None) -> Heads:
     """Self-attention (within one sequence) knows positions; cross-attention joins two orders."""
     within = site.role == "self"
-    count = _head_count(settings, site)
-    key_width = settings.key_width or head_width(settings.width, count)
+    count = _of_layer(settings, "heads", site)
+    assert count is not None
+    key_width = _of_layer(settings, "key_width", site) or head_width(settings.width, count)
+    value_width = _of_layer(settings, "value_width", site) or key_width
     score = make_score(
         settings.score,
         query_width=key_width,
@@ -117,19 +119,19 @@ def _heads(settings: StackSettings, site: Site, source: int | None = None) -> He
         attention,
         source_width=source,
         key_width=key_width,
-        value_width=settings.value_width,
-        position=_head_position(settings, key_width) if within else None,
+        value_width=value_width,
+        position=_head_position(settings, key_width, value_width) if within else None,
         learned_gates=settings.gates == "learned",
     )
 
 
-def _head_count(settings: StackSettings, site: Site) -> int:
-    """How many heads attend here: as many as the settings give this layer."""
-    name, counts = "heads", settings.heads
-    cross = settings.cross_heads if isinstance(settings, TransformerReaderSettings) else None
+def _of_layer(settings: StackSettings, name: str, site: Site) -> int | None:
+    """How many heads attend here, or how wide they are: as the settings give this layer."""
+    counts = getattr(settings, name)
+    cross = getattr(settings, f"cross_{name}", None)
     if site.role == "cross" and cross is not None:
-        name, counts = "cross_heads", cross
-    if isinstance(counts, int):
+        name, counts = f"cross_{name}", cross
+    if counts is None or isinstance(counts, int):
         return counts
     if len(counts) != settings.layers:
         raise UsageError(
@@ -145,15 +147,17 @@ def input_position(settings: StackSettings) -> Added | None:
     return _added(settings, settings.width) if settings.position_at == "input" else None
 
 
-def _head_position(settings: StackSettings, key_width: int) -> Rotary | Added | None:
+def _head_position(
+    settings: StackSettings, key_width: int, value_width: int
+) -> Rotary | Added | None:
     if settings.position == "rotary":
         return Rotary(key_width, settings.position_base)
     if settings.position_at == "input" or settings.position in ("none", "alibi"):
         return None
-    if (settings.value_width or key_width) != key_width:
+    if value_width != key_width:
         raise UsageError(
             f"positions are added to q, k and v alike: key width {key_width} and value width "
-            f"{settings.value_width} differ",
+            f"{value_width} differ",
             where="position_at",
             remedy="make them equal, or add positions at the input",
         )

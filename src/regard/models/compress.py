@@ -125,32 +125,32 @@ def _described(model: Model, settings: ModelSettings) -> ModelSettings:
     if isinstance(reader, TransformerReaderSettings) and isinstance(decoder, TransformerDecoder):
         blocks = list(decoder.blocks)
         reader = _counted(reader, [block.attention for block in blocks])
-        cross = [_cross_count(block) for block in blocks]
-        if all(cross):
-            reader = reader.model_copy(update={"cross_heads": _counts(cross)})
-        changes["reader"] = reader
+        cross = [one for one in map(_cross, blocks) if one is not None]
+        changes["reader"] = _counted(reader, cross, "cross_") if cross else reader
     return settings.model_copy(update=changes)
 
 
-def _counted(settings: S, heads: Sequence[Heads]) -> S:
+def _counted(settings: S, heads: Sequence[Heads], prefix: str = "") -> S:
     """The same stack with as many heads in each layer; their widths no longer follow from the numbers."""
-    update: dict[str, object] = {"heads": _counts([one.num_heads for one in heads])}
-    update["gates"] = "open"
-    update["key_width"] = heads[0].key_width
-    update["value_width"] = heads[0].value_width
+    update: dict[str, object] = {
+        "gates": "open",
+        f"{prefix}heads": _counts([one.num_heads for one in heads]),
+        f"{prefix}key_width": _counts([one.key_width for one in heads]),
+        f"{prefix}value_width": _counts([one.value_width for one in heads]),
+    }
     return settings.model_copy(update=update)
 
 
-def _cross_count(block: DecoderBlock) -> int:
-    """How many heads a block reads each source with; 0 if it reads none."""
-    counts = {heads.num_heads for heads in _heads_of(block)[1:]}
-    if len(counts) > 1:
+def _cross(block: DecoderBlock) -> Heads | None:
+    """The heads that a block reads a source with, as many for each source; None if it reads none."""
+    heads = _heads_of(block)[1:]
+    if len({one.num_heads for one in heads}) > 1:
         raise UsageError(
             "sources would be read with different numbers of heads, and settings have one a layer",
             where="remove",
             remedy="remove as many heads for each source, or close them by their gates alone",
         )
-    return counts.pop() if counts else 0
+    return heads[0] if heads else None
 
 
 def _counts(counts: Sequence[int]) -> HeadCounts:

@@ -34,7 +34,8 @@ LONGEST_TASK = 1 << 28  # bytes of tokenizer.json
 _MEND = "put back the tokenizer.json that `regard train` wrote for this run"
 WIDEST = 1 << 20  # no width, and no number of heads, of any model has ever come near
 DEEPEST = 1 << 12  # nor any number of layers
-_AXES = ("width", "heads", "cross_heads", "key_width", "value_width", "feedforward")
+_OF_HEADS = ("heads", "key_width", "value_width")
+_AXES = ("width", "feedforward", *_OF_HEADS, *(f"cross_{name}" for name in _OF_HEADS))
 _CPU = torch.device("cpu")
 _SMALL = 1 << 16  # numbers that may be touched
 _DRAWS = (
@@ -172,7 +173,8 @@ class _Undrawn(TorchFunctionMode):
 
 def _sizes_of(settings: ModelSettings) -> Iterator[tuple[str, str, int]]:
     """(`model.reader.width`, `width`, 256) for every setting that says how large something is."""
-    for side, group in (("encoder", settings.encoder), ("reader", settings.reader)):
+    own = {f"encoders.{name}": encoder for name, encoder in settings.encoders.items()}
+    for side, group in {"encoder": settings.encoder, **own, "reader": settings.reader}.items():
         for name, value in group or ():
             if value is not None and (name == "layers" or name in _AXES):
                 several = value if isinstance(value, tuple) else (value,)

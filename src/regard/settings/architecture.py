@@ -157,10 +157,10 @@ class StackSettings(Settings):
     """Attentions side by side; one number for all layers, or a list with one number a layer."""
     gates: Literal["open", "learned"] = "open"
     """Learned gates multiply each head, and objective.l0 can close them; open ones do nothing."""
-    key_width: PositiveInt | None = None
-    """Of each head; the default is width / heads."""
-    value_width: PositiveInt | None = None
-    """Of each head; the default is the width of its keys."""
+    key_width: HeadCounts | None = None
+    """Of each head, as one number or a list with one a layer; the default is width / heads."""
+    value_width: HeadCounts | None = None
+    """Of each head, in the same way; the default is the width of its keys."""
     feedforward: NonNegativeInt = 1024
     """Neurons inside the network of each position; 0 for no such network (L103)."""
     activation: Activation = "relu"
@@ -279,6 +279,10 @@ class TransformerReaderSettings(StackSettings):
 
     cross_heads: HeadCounts | None = None
     """The same for attention to the source; the default is `heads`."""
+    cross_key_width: HeadCounts | None = None
+    """The same for attention to the source; the default is `key_width`, or else width / cross_heads."""
+    cross_value_width: HeadCounts | None = None
+    """The same for attention to the source; the default is `value_width`, or else its key width."""
     tied: bool = True
     """The output has the embedding's weights."""
     combine: Combination = "parallel"
