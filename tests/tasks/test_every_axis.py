@@ -1,7 +1,7 @@
 """The laws of attention over grids of pictures, frames of sounds, and several sources, each in every form.
 
-Padding is never read, be it NaN; a batch of n is n of one; forced is stepped; saved, pruned and watched models
-say the same.
+Padding is never read, be it NaN; a batch of n is n of one; forced is stepped; saved, pruned and watched
+models say the same.
 """
 
 from __future__ import annotations
