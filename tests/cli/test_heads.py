@@ -75,3 +75,11 @@ def test_position_and_content_are_measured_when_asked_for(runs, tell, tell_json)
     assert all(head["position"] is not None for head in answer["heads"] if head["kind"] == "cross")
     assert tell(*options, "--svg", runs / "p.svg")[0] == 0
     assert "share of position" in (runs / "p.svg").read_text()
+
+
+@pytest.mark.parametrize(("model", "kind"), [("shapes", "image"), ("spoken-digits", "audio")])
+def test_models_that_read_no_words_are_refused_before_a_file_name_is_shuffled(model, kind, tell):
+    code, _, err = tell("heads", model)
+    assert (code, "looking at" in err) == (2, False)
+    assert f"told by the words of a text, and this model reads one file ({kind}/*)" in err
+    assert "regard look" in err

@@ -102,7 +102,7 @@ def test_a_file_of_another_kind_names_the_extra_or_is_refused(tmp_path):
 
 
 def test_a_folder_is_no_sound(tmp_path):
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="this is a folder, and one sound is asked about"):
         sound.read(tmp_path)
 
 

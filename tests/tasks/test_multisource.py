@@ -201,6 +201,9 @@ def test_files_side_by_side_are_ordered_by_the_names_of_their_columns(tmp_path):
 
 def test_named_columns_of_tables_and_json_lines(tmp_path):
     columns = Columns(("en", "picture", "voice"), "fr")
+    (tmp_path / "x").mkdir()
+    for name in ("dog.jpg", "x/a.WAV"):
+        (tmp_path / name).touch()
     (table,) = written(
         tmp_path, t_tsv=["id\ten\tpicture\tvoice\tfr", "1\ta\tdog.jpg\tx/a.WAV\tz", "2\tb\t\t\t"]
     )
@@ -223,6 +226,20 @@ def test_named_columns_of_tables_and_json_lines(tmp_path):
         understand([table], columns=Columns(("de",), "fr"))
     with pytest.raises(UsageError, match="2 columns"):
         understand(written(tmp_path, plain_txt=["a"]), columns=Columns(("de",), "fr"))
+
+
+def test_a_cell_is_a_file_when_it_names_one_and_a_row_whose_file_is_gone_is_counted(tmp_path):
+    columns = Columns(("en", "seen"), "fr")
+    (tmp_path / "my dog.jpg").touch()
+    (tmp_path / "cells.npz").touch()
+    rows = ["a\tmy dog.jpg\tx", "open logo.png\tcells.npz\ty", "b\tgone.png\tz", "\tgone.wav\tz"]
+    (table,) = written(tmp_path, t_tsv=["en\tseen\tfr", *rows])
+    tally = Tally()
+    first, second = understand([table], columns=columns).examples(tally)
+    assert first.question.sources["seen"].data == str(tmp_path / "my dog.jpg")
+    assert second.question.sources["en"] == "open logo.png"
+    assert second.question.sources["seen"].data == str(tmp_path / "cells.npz")
+    assert tally.dropped == {"no such picture": 1, "no such sound": 1}
 
 
 @pytest.mark.parametrize("bad", [("En",), ("a b",), ("target",), ("x", "x"), ("fr",)])
@@ -397,6 +414,25 @@ evaluate_examples = 2
     asked = {"en": "a dog 1", "picture": {"image": str(folder / "1.png")}}
     assert main(["predict", run, json.dumps(asked)]) == 0
     assert regard.load(run).predict([{"en": "a dog 1"}, found[0].question])
+
+
+def test_features_of_another_network_may_be_a_source(tmp_path):
+    lines = ["en\tseen\tde"]
+    for number in range(5):
+        drawn = np.random.default_rng(number).standard_normal((3, 2 + number, 4))
+        np.savez(tmp_path / f"{number}.npz", drawn.astype(np.float32))
+        lines.append(f"a dog {number}\t{number}.npz\tein Hund {number}")
+    (tmp_path / "t.tsv").write_text("\n".join(lines) + "\n")
+    columns = Columns(("en", "seen"), "de")
+    found = list(understand([tmp_path / "t.tsv"], columns=columns).examples())
+    task = Multisource.learn(lambda: iter(found), TextSettings(kind="word"))
+    assert task.columns["seen"].width == 3 * 4
+    seen = {"kind": "front", "width": 14, "front": {"kind": "patches", "size": 1}}
+    model = made(task, "rnn", "flat", encoders={"seen": seen})
+    for example in found:
+        trace = look_inside(task, model, example.question, GREEDY)
+        assert trace.axes["seen"].kind == "grid"
+        assert len(trace.axes["seen"]) == len(task.encode(example.question)["seen"]) * 3
 
 
 def test_a_sound_among_several_sources_is_refused_with_a_remedy():

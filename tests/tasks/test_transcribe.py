@@ -50,6 +50,19 @@ def test_a_folder_of_sounds_and_a_table_is_learned_from(folder):
     assert "column 1 (sound) and column 2 (text)" in understand([folder]).description
 
 
+def test_a_sound_of_another_folder_is_never_taken_and_a_name_that_two_have_is_an_error(folder):
+    (folder / "other").mkdir()
+    (folder / "other" / "one.wav").write_bytes((folder / "one.wav").read_bytes())
+    (folder / "sounds.tsv").write_text("clips/one.wav\tone\nclips/two.wav\ttwo\n")
+    found, tally = tallied(understand([folder / "sounds.tsv"]))
+    assert [one.text for one in found] == ["two"]  # `other` has a one.wav, and it is another one
+    assert tally.dropped == {"no such sound": 1}
+    (folder / "other" / "two.wav").write_bytes((folder / "one.wav").read_bytes())
+    (folder / "sounds.tsv").write_text("one.wav\tone\ntwo.wav\ttwo\n")
+    with pytest.raises(DataError, match=r"'two.wav' lies in clips and in other"):
+        tallied(understand([folder / "sounds.tsv"]))
+
+
 def test_json_lines_and_named_columns_are_understood(folder):
     (folder / "sounds.tsv").unlink()
     (folder / "all.jsonl").write_text(json.dumps({"audio": "one.wav", "transcript": "a\nb"}) + "\n")

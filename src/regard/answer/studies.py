@@ -70,8 +70,24 @@ def head_steps(
     predictor: Predictor, sentences: Sequence[Sentence] | None = None, to: str | None = None
 ) -> Steps[list[Head]]:
     """The same as `heads`, one text a step."""
+    need_words(predictor)
     kept = fit_to_judge(own_sentences(predictor) if sentences is None else sentences)
     return surveying(looker(predictor, to or first_direction(predictor)), kept)
+
+
+def need_words(
+    predictor: Predictor, why: str = "what heads do is told by the words of a text"
+) -> None:
+    """Refuse a model whose questions are no text, whose words could be put in another order."""
+    task = predictor.run.task
+    if not task.accepts and len(task.sources) == 1:
+        return
+    reads = f"one file ({task.accepts})" if task.accepts else f"sources: {', '.join(task.sources)}"
+    raise UsageError(
+        f"{why}, and this model reads {reads}",
+        where=predictor.where,
+        remedy="look at single answers: regard look",
+    )
 
 
 def first_direction(predictor: Predictor) -> str | None:
@@ -83,6 +99,7 @@ def first_direction(predictor: Predictor) -> str | None:
 
 def own_sentences(predictor: Predictor) -> list[Sentence]:
     """What a model is judged by where nobody says otherwise: its held-out examples, or regard's sentences."""
+    need_words(predictor)
     if predictor.card is not None:
         return [Sentence.of(text) for text in SENTENCES]
     return [Sentence.of(*pair) for pair in predictor.run.probes()]
@@ -122,6 +139,7 @@ def sense_steps(
     most: int = OCCURRENCES,
 ) -> Steps[list[Senses]]:
     """The word in every sentence, with its state behind each layer from 0 on; one occurrence a step."""
+    need_words(predictor, "senses are those of a word in a text")
     encoder_of(predictor.model)  # a model without layers is refused before anything is read
     to = to or first_direction(predictor)
     task = predictor.run.task

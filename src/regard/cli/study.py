@@ -121,7 +121,7 @@ def heads(
 def _asked(model: str, to: str | None) -> tuple[Look, Callable[[], list[Sentence]]]:
     """How to look into a model, ours or brought, and the sentences it is judged by if none are given."""
     from regard.answer.predictor import Predictor
-    from regard.answer.studies import first_direction, own_sentences
+    from regard.answer.studies import first_direction, need_words, own_sentences
     from regard.answer.tracing import looker
     from regard.interop.bring import is_folder
     from regard.interop.studied import look_of
@@ -131,6 +131,7 @@ def _asked(model: str, to: str | None) -> tuple[Look, Callable[[], list[Sentence
     if is_folder(model):
         return look_of(model, to), lambda: [Sentence.of(text) for text in SENTENCES]
     predictor = Predictor.load(model, "cpu", note=output.say, looking=True)
+    need_words(predictor)
     look = looker(predictor, to or first_direction(predictor))
     return look, lambda: own_sentences(predictor)
 

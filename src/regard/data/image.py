@@ -272,6 +272,9 @@ def _bytes_of(path: Path) -> bytes:
     try:
         if not path.exists():
             raise missing(path, "picture")
+        if path.is_dir():
+            told = "this is a folder, and one picture is asked about"
+            raise DataError(told, str(path)[:200], f"name the files in it: {path}/*")
         if path.stat().st_size > MOST_BYTES:
             raise _too_large(str(path))
         return path.read_bytes()

@@ -203,6 +203,9 @@ def _bytes_of(path: Path) -> bytes:
     try:
         if "\0" in str(path) or not path.exists():
             raise missing(path, "sound")
+        if path.is_dir():
+            told = "this is a folder, and one sound is asked about"
+            raise DataError(told, str(path)[:200], f"name the files in it: {path}/*")
         if path.stat().st_size > MOST_BYTES:
             what = f"this sound has over {MOST_BYTES >> 20} MiB"
             raise DataError(what, str(path)[:200], "cut it into sentences first")

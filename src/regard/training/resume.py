@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, final
@@ -18,6 +19,8 @@ from regard.training.guard import Guard, Meter
 from regard.training.progress import Learned, Progress
 from regard.training.step import Stepper
 from regard.training.world import World
+
+TEXT = '"..."'  # a question that is a text, as a person types it
 
 
 @final
@@ -118,7 +121,7 @@ def card(run: Run, best_step: int) -> str:
     best = [e for e in entries if e["kind"] == "valid" and e["step"] == best_step]
     # Names alone: a card travels, and where files lay on one machine is nobody else's business.
     learned = settings.data.toy or ", ".join(Path(name).name for name in settings.data.train)
-    encoder = settings.model.encoder.kind if settings.model.encoder else "no"
+    asked = _asked(run)
     lines = [
         f"# {run.folder.name}",
         "",
@@ -130,7 +133,7 @@ def card(run: Run, best_step: int) -> str:
         _row(("learned from", learned)),
         *(_row(("started from", Path(name).name)) for name in [settings.start] if name),
         f"| examples | {len(run.store('train')):,} training, {len(run.store('valid')):,} held out |",
-        f"| model | {encoder} encoder, {settings.model.reader.kind} reader |",
+        f"| model | {_encoders(run)}, {settings.model.reader.kind} reader |",
         f"| parameters | {count_parameters(build(settings.model, run.task.sizes)):,} |",
         f"| best step | {best_step:,} |",
         *(_row(metric) for entry in best[-1:] for metric in _metrics(entry)),
@@ -139,13 +142,36 @@ def card(run: Run, best_step: int) -> str:
         "set, with beam search and a signature others can compare.",
         "",
         "```",
-        f"regard predict {run.folder.name} < input.txt",
-        f'regard look {run.folder.name} "..."',
+        f"regard predict {run.folder.name} {'< input.txt' if asked == TEXT else asked}",
+        f"regard look {run.folder.name} {asked}",
         "```",
         "",
         "`config.toml` holds all that decided this run; the same settings, data and seed give it again.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _encoders(run: Run) -> str:
+    """What reads: one encoder, or that of each source."""
+    model, sources = run.settings.model, run.task.sources
+    kinds = {name: model.encoders.get(name, model.encoder) for name in sources}
+    named = {
+        name: "no" if own is None else own.kind if own.front.kind == "plain" else own.front.kind
+        for name, own in kinds.items()
+    }
+    if len(set(named.values())) == 1:
+        return f"{named[sources[0]]} {'encoder' if len(sources) == 1 else 'encoders'}"
+    return ", ".join(f"{kind} encoder of {name}" for name, kind in named.items())
+
+
+def _asked(run: Run) -> str:
+    """A question as it is typed: a text, a file, or the sources by their names."""
+    task = run.task
+    if len(task.sources) == 1:
+        return "FILE" if task.accepts else TEXT
+    sizes = task.sizes.sources
+    files = {name: {"image": "FILE"} if sizes[name].features else "..." for name in task.sources}
+    return f"'{json.dumps(files)}'"
 
 
 def _metrics(entry: dict[str, Any]) -> list[tuple[str, str]]:

@@ -1,12 +1,14 @@
 """Several sources and one target: files side by side, or named columns of a table or of JSON lines.
 
-A cell that names a picture or a sound (`dog.jpg`, `take-7.wav`) is that file, looked for beside the table.
-An empty cell is a source that is missing, which is allowed as long as another is there.
+A cell that names a picture or a sound (`dog.jpg`, `take-7.wav`) is that file, looked for beside the table; a
+sentence that ends so (`open logo.png`) is a text, unless there is such a file. An empty cell is a source that
+is missing, which is allowed as long as another is there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -24,11 +26,18 @@ from regard.question import Image, Question, Sound, Source
 def source_of(cell: str, folder: Path) -> Source:
     """A cell as a source: the picture or sound of that name, else its text."""
     suffix = Path(cell.strip()).suffix.lower() if len(cell) < 1024 else ""
-    if suffix in PICTURES:
-        return Image(str((folder / cell.strip()).resolve()))
-    if suffix in SOUNDS:
-        return Sound(str((folder / cell.strip()).resolve()))
-    return cell
+    if suffix not in (*PICTURES, *SOUNDS) or "\0" in cell:
+        return cell
+    path = (folder / cell.strip()).resolve()
+    if len(cell.split()) > 1 and not _is_there(path):
+        return cell
+    return Image(str(path)) if suffix in PICTURES else Sound(str(path))
+
+
+def _is_there(path: Path) -> bool:
+    with suppress(OSError):  # a cell can be longer than any path
+        return path.is_file()
+    return False
 
 
 def example(
@@ -39,7 +48,11 @@ def example(
     target = cells[columns.target]
     if not texts or not (target.strip() or keep_empty):
         return "empty"
-    return Several(Question({name: source_of(one, folder) for name, one in texts.items()}), target)
+    sources = {name: source_of(one, folder) for name, one in texts.items()}
+    for one in sources.values():
+        if isinstance(one, Image | Sound) and not _is_there(Path(str(one.data))):
+            return "no such picture" if isinstance(one, Image) else "no such sound"
+    return Several(Question(sources), target)
 
 
 @final

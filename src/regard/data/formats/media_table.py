@@ -18,6 +18,7 @@ from regard.data.example import Captioned, Kind, Spoken
 from regard.data.formats.format import PICTURES, SOUNDS, Format, Reading, Row, packed_as
 from regard.data.formats.record import parsed
 from regard.data.formats.table import rows_of
+from regard.errors import DataError
 from regard.question import SPELLED
 
 NUMBERED = re.compile(r"#\d+$")  # Flickr8k writes dog.jpg#0 to dog.jpg#4
@@ -213,7 +214,10 @@ class Sounds(MediaTable):
 
 
 def located(folder: Path, name: str) -> str | None:
-    """The path of a file that a table in this folder names: beside it, or in a folder below; else None."""
+    """The path of a file that a table in this folder names: beside it, or in a folder below; else None.
+
+    A name with a folder in it (`anna/1.wav`) is never the file of another folder (`ben/1.wav`).
+    """
     name = NUMBERED.sub("", name.strip())
     if name.startswith((*PICTURE_DATA, *SOUND_DATA)):
         return name
@@ -223,9 +227,14 @@ def located(folder: Path, name: str) -> str | None:
     with suppress(OSError):  # a cell can be longer than any path
         if below.is_file():
             return str(below)
-        for other in _folders(folder, folder.stat().st_mtime_ns):
-            if inner.name in _names(other, other.stat().st_mtime_ns):
-                return str(other / inner.name)
+        folders = _folders(folder, folder.stat().st_mtime_ns)
+        if len(inner.parts) > 1:
+            return next((str(one / name) for one in folders if (one / name).is_file()), None)
+        found = [one for one in folders if name in _names(one, one.stat().st_mtime_ns)]
+        if len(found) > 1:
+            what = f"'{name}' lies in {found[0].name} and in {found[1].name}"
+            raise DataError(what, str(folder), "name the folder in the table, too")
+        return str(found[0] / name) if found else None
     return None
 
 
