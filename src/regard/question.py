@@ -119,7 +119,12 @@ def _parsed(asked: str, names: Sequence[str]) -> dict[str, Any]:
         example = ", ".join(f'"{name}": ..' for name in names)
         what = f"a question of several sources is a JSON object: {why}"
         raise UsageError(what, where="question", remedy=f"write {{{example}}}")
-    return {name: value for name, value in tree.items() if value is not None}
+    found = {name: value for name, value in tree.items() if value is not None}
+    if not found:
+        raise _refused(
+            f"a question has at least one of its sources: {', '.join(names)}", "question"
+        )
+    return found
 
 
 def _source(value: Any, name: str) -> Source:

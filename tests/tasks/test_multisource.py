@@ -171,6 +171,9 @@ def test_questions_name_their_sources_and_may_leave_some_out(task):
         task.ask(Question({"carl": "x"}))
     with pytest.raises(UsageError, match="JSON object"):
         task.ask("the king")
+    for nothing in ("{}", '{"anna": null}'):
+        with pytest.raises(UsageError, match="at least one of its sources: anna, ben"):
+            task.encode(nothing)
     assert task.predict(made(task, "rnn", "flat"), ['{"anna": ""}'], GREEDY)[0].text == ""
 
 

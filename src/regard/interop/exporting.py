@@ -22,7 +22,7 @@ from regard.data.toys import TOYS
 from regard.errors import UsageError
 from regard.interop.bring import library_for
 from regard.interop.huggingface_folder import REPORT, in_a_folder
-from regard.interop.outline import Outgoing
+from regard.interop.outline import Clause, Outgoing, refuse
 from regard.models import SOURCE
 from regard.models.decoder import Decoder
 from regard.run import files
@@ -94,6 +94,11 @@ def export(run: Run, target: Target, out: Path, texts: Sequence[str] | None = No
     """Write a run in a format of others, open it there, and compare; the report lies beside it."""
     if out.exists():
         raise UsageError(f"{out.name} is there already", str(out), "choose a new folder")
+    several = len(run.task.sources)
+    if several > 1:
+        clause = Clause("the number of sources", several, "one")
+        remedy = "of models of one text, those of `--preset vaswani2017-tiny` can be exported"
+        refuse([clause], f"--to {target}", str(run.folder), remedy)
     need(target)
     if run.task.searches and run.settings.text.start != "begin":
         raise UsageError(

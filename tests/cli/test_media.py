@@ -1,0 +1,145 @@
+"""Every command on models of sounds, of pictures, and of a sentence with its picture, to a pack."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from regard.data import png, wav
+from regard.data.toys.drawings import painted, said, scene
+from regard.data.toys.spelling import spoken
+
+SHORT = [
+    f"--set={change}"
+    for change in (
+        *("train.steps=2", "train.evaluate_every=2", "train.checkpoint_every=2"),
+        *("train.evaluate_examples=2", "train.workers=0", "decode.max_length=5", "decode.beam=2"),
+    )
+]
+SMALL = ["--set=model.encoder.width=8", "--set=model.reader.width=8"]
+GRID = ["--set=model.encoder.front.channels=[3,3,4]", "--set=model.reader.feedforward=8"]
+BOTH = """
+task = "multisource"
+text = { kind = "word" }
+[model]
+source_dropout = 0.2
+encoder = { kind = "rnn", width = 8 }
+reader = { kind = "rnn", width = 8, combine = "hierarchical" }
+[model.encoders.picture]
+kind = "front"
+width = 8
+front = { kind = "convolution", channels = [3, 3, 3] }
+"""
+
+
+class Case:
+    """A folder with a table, its run, how it was trained, a question, and what its card says of asking it."""
+
+    def __init__(self, kind: str, home: Path) -> None:
+        self.data, self.run, self.kind = home / "my dätä", home / "run", kind
+        self.data.mkdir()
+        rows = []
+        for number in range(6):
+            things = scene(Random(number))
+            picture, sound = f"bild {number} ü.png", f"take {number} ü.wav"
+            (self.data / picture).write_bytes(png.encode(painted(things)))
+            (self.data / sound).write_bytes(wav.encode(spoken("bano mi", number)[0]))
+            first = f"{said(*things)}\t" if kind == "both" else ""
+            name = sound if kind == "sounds" else picture
+            rows.append(f"{first}{name}\tno {number}\n")
+        head = "en\tpicture\tde\n" if kind == "both" else "file\ttext\n"
+        self.table = self.data / "all.tsv"
+        self.table.write_text(head + "".join(rows), encoding="utf-8")
+        self.file = str(self.data / ("take 3 ü.wav" if kind == "sounds" else "bild 3 ü.png"))
+        both = {"en": "a red circle", "picture": {"image": self.file}}
+        self.question = json.dumps(both, ensure_ascii=False) if kind == "both" else self.file
+        (home / "both.toml").write_text(BOTH)
+        columns = ["--from", "en", "--from", "picture", "--to", "de"]
+        self.how = {
+            "sounds": [self.data, "-p", "chan2016", *SMALL],
+            "pictures": [self.data, "-p", "captioner", *SMALL, *GRID],
+            "both": [self.table, *columns, "--config", home / "both.toml"],
+        }[kind]
+        self.asked = {
+            "sounds": "regard look run FILE",
+            "pictures": "regard look run FILE",
+            "both": """regard look run '{"en": "...", "picture": {"image": "FILE"}}'""",
+        }[kind]
+        self.encoders = {
+            "sounds": "| model | rnn encoder, rnn reader |",
+            "pictures": "| model | convolution encoder, transformer reader |",
+            "both": "| model | rnn encoder of en, convolution encoder of picture, rnn reader |",
+        }[kind]
+
+
+@pytest.fixture(scope="module", params=["sounds", "pictures", "both"])
+def case(request, tmp_path_factory):
+    from regard.cli.main import status
+
+    own = Case(request.param, tmp_path_factory.mktemp(request.param))
+    words = ["train", *own.how, "--valid", own.how[0], "-o", own.run, *SHORT]
+    assert status([str(word) for word in words]) == 0
+    return own
+
+
+def test_the_files_are_previewed(case, tell):
+    shown = [word for word in case.how if "=" not in str(word) and "-p" not in str(word)][:7]
+    code, out, _ = tell("data", *shown[: 7 if case.kind == "both" else 1])
+    assert code == 0
+    assert "6 " in out
+    assert {"sounds": "s  ", "pictures": "48 x 48 pixels", "both": "bild 0 ü.png"}[case.kind] in out
+
+
+def test_answers_are_the_same_by_argument_by_line_and_as_json(case, tell, tell_json, tmp_path):
+    (tmp_path / "asked.txt").write_text(f"{case.question}\n{case.question}\n", encoding="utf-8")
+    code, answer = tell_json("predict", case.run, case.question)
+    assert code == 0
+    code, out, err = tell("predict", case.run, "--input", tmp_path / "asked.txt")
+    assert code == 0, err
+    assert out.split("\n") == [answer["text"].replace("\n", " "), answer["text"], ""]
+    assert answer["input"] == case.question
+    code, _, err = tell("predict", case.run, case.question.replace("3 ü", "9 ü"))
+    assert (code, "there is no such" in err, "did you mean" in err) == (2, True, True)
+
+
+def test_a_pack_of_bytes_answers_is_looked_at_and_is_compared_with_its_run(case, tell, tmp_path):
+    pack = tmp_path / "pack"
+    code, _, err = tell("models", "pack", case.run, pack, "--weights", "int8")
+    assert code == 0, err
+    sizes = [(run / "model.safetensors").stat().st_size for run in (pack, case.run)]
+    assert sizes[0] < sizes[1]
+    assert tell("predict", pack, case.question)[0] == 0
+    code, _, err = tell("look", pack, case.question, "--svg", tmp_path / "a.svg")
+    assert (code, "<svg" in (tmp_path / "a.svg").read_text()) == (0, True), err
+    code, out, err = tell("evaluate", case.run, case.table, "--against", pack)
+    assert code == 0, err
+    assert "paired" in out
+    assert (pack / "README.md").read_text() == (case.run / "README.md").read_text()
+
+
+def test_the_card_says_how_it_is_asked_and_what_reads(case):
+    card = (case.run / "README.md").read_text()
+    assert case.asked in card
+    assert case.encoders in card
+
+
+def test_variants_are_compared(case, tell_json, tmp_path, monkeypatch):
+    setting = "combine=flat,serial" if case.kind == "both" else "dropout=0,0.1"
+    words = [*case.how, "--vary", f"model.reader.{setting}", "-o", tmp_path / "c", *SHORT]
+    code, table = tell_json("compare", *words)
+    assert code == 0, table
+    assert len(table["rows"]) == 2
+    metrics = {"sounds": "WER", "pictures": "BLEU", "both": "BLEU"}[case.kind]
+    assert metrics in json.dumps(table["rows"][0])
+
+
+def test_what_it_cannot_do_is_refused_by_name(case, tell, tmp_path):
+    code, _, err = tell("heads", case.run)
+    assert (code, "told by the words of a text" in err) == (2, True), err
+    code, _, err = tell("export", case.run, "--to", "huggingface", "--out", tmp_path / "hf")
+    assert (code, "cannot hold this model" in err) == (2, True), err
+    assert not (tmp_path / "hf").exists()
+    if case.kind != "both":
+        code, _, err = tell("predict", case.run, case.data)
+        assert (code, "this is a folder" in err) == (3, True), err
