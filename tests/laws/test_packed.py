@@ -170,6 +170,20 @@ def test_no_room_is_laid_out_for_rows_that_do_not_exist():
     assert shape.rows == 7
 
 
+@pytest.mark.parametrize("names", [("tokens",), ("tokens", "window"), ("tokens", "max_length")])
+def test_settings_larger_than_the_corpus_cost_no_more_than_the_corpus(names):
+    lengths = np.full((2, 70), 3, np.int32)
+    lengths[1, :9] = 40
+    made = BatchSettings(packed=True, **dict.fromkeys(names, 2**40))
+    plan = PackedPlan(*lengths, made, seed=3)
+    (shape,) = plan.shapes
+    assert (shape.source, shape.target) == (4 * TILE, 9 * TILE)
+    (batch,) = plan.epoch(0)
+    assert sorted(batch.rows.tolist()) == list(range(70))
+    assert batch.tiles < 30
+    assert batch.packed == 2 * TILE
+
+
 @pytest.mark.parametrize("way", ["together", "within", "apart"])
 def test_a_kernel_goes_by_tiles_only_where_both_sides_have_the_same(way):
     asked, told, keys = sides([3, 2, 5], 1)

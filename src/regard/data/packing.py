@@ -22,7 +22,10 @@ SAMPLE = 8192  # rows
 
 @final
 class PackedPlan(Plan):
-    """`tokens` places on the side that has more of them; `sentences` bounds the rows of a batch."""
+    """`tokens` places on the side that has more of them; `sentences` bounds the rows of a batch.
+
+    Room is laid out for the corpus at most, however large the settings are.
+    """
 
     def __init__(
         self,
@@ -34,14 +37,13 @@ class PackedPlan(Plan):
         self.settings, self.seed, self.count = settings, seed, len(source)
         self.windows = -(-self.count // settings.window)
         self._source, self._target = source, target
-        places, self._kept = self._survey()
+        places, self._kept, self._longest = self._survey()
         if not self._kept:
             raise none_left(self.count, settings.max_length)
-        usual = settings.tokens * self._kept / max(places)
+        self._budget = min(settings.tokens, max(places))
+        usual = self._budget * self._kept / max(places)
         most = -(-round(ROOM * usual) // TILE) * TILE
-        if (
-            settings.sentences is not None
-        ):  # room is laid out for so many, so not for more than there are
+        if settings.sentences is not None:
             most = min(settings.sentences, self._kept)
         source_size, target_size = (self._size(side, max(places)) for side in places)
         self.shapes = (Shape(source_size, target_size, most),)
@@ -100,11 +102,11 @@ class PackedPlan(Plan):
         rows = self.shuffled(0, 0)[:SAMPLE]
         rows = rows[self._fits(rows)]
         sizes = (int(side[rows].sum()) for side in (self._source, self._target))
-        usual = self._count(rows, *sizes) / max(1, len(rows)) * self.settings.tokens / places_a_row
+        usual = self._count(rows, *sizes) / max(1, len(rows)) * self._budget / places_a_row
         factor, more = SLACK
         (shape,) = self.shapes
         least = (
-            -(-max(shape.source, shape.target) // TILE) + -(-self.settings.max_length // TILE) + 1
+            -(-max(shape.source, shape.target) // TILE) + -(-self._longest // TILE) + 1
         )
         return max(least, round(factor * usual) + more)
 
@@ -112,18 +114,21 @@ class PackedPlan(Plan):
         longest = self.settings.max_length
         return (self._source[rows] <= longest) & (self._target[rows] <= longest)
 
-    def _survey(self) -> tuple[tuple[int, int], int]:
-        """Places that the rows need on each side, and how many rows can be used."""
-        source = target = kept = 0
+    def _survey(self) -> tuple[tuple[int, int], int, int]:
+        """Places that the rows need on each side, how many rows can be used, and the longest side of one."""
+        source = target = kept = longest = 0
         for start in range(0, self.count, CHUNK):
             part = slice(start, start + CHUNK)
             fits = self._fits(part)
             source += int(self._source[part].sum(where=fits, dtype=np.int64))
             target += int(self._target[part].sum(where=fits, dtype=np.int64))
             kept += int(fits.sum())
-        return (source, target), kept
+            for side in (self._source, self._target):
+                longest = max(longest, int(side[part].max(where=fits, initial=0)))
+        return (source, target), kept, longest
 
     def _size(self, places: int, most: int) -> int:
         """A side's share of the budget, in whole tiles, and never too small for the longest row."""
         share = self.settings.tokens * places / most
-        return max(TILE, round(share / TILE) * TILE, -(-self.settings.max_length // TILE) * TILE)
+        tiles = min(round(share / TILE), -(-places // TILE))
+        return TILE * max(1, tiles, -(-self._longest // TILE))
