@@ -46,3 +46,12 @@ def test_what_cannot_be_meant_is_refused(files, tell):
     assert tell("align", run, files / "a", files / "b", "--by", "gold")[0] == 2
     (files / "short").write_text("a b c\n")
     assert tell("align", run, files / "a", files / "short")[0] == 3
+
+
+def test_the_language_is_that_of_the_file_unless_it_is_named(tmp_path, tell):
+    """Without `--to` the translator in the box was said to have no attention between two languages."""
+    (tmp_path / "a.en").write_text("The cat sleeps .\n")
+    (tmp_path / "a.fr").write_text("Le chat dort .\n")
+    code, out, err = tell("align", "translator", tmp_path / "a.en", tmp_path / "a.fr")
+    assert (code, len(out.split())) == (0, 4), err
+    assert tell("align", "translator", tmp_path / "a.en", tmp_path / "a.fr", "--to", "fr")[1] == out

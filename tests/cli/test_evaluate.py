@@ -6,6 +6,8 @@ import shutil
 import pytest
 
 from regard.answer.test_set import Exam, judge
+from regard.data.example import Labelled
+from regard.data.source import understand
 from tests.run import kinds
 
 TWICE = ("said twice", "never said")
@@ -215,3 +217,45 @@ class TestHypotheses:
 def test_json_has_no_nan(folder, tell):
     _, out, _ = tell("evaluate", folder("point"), "--examples", 3, "--json")
     json.loads(out, parse_constant=pytest.fail)
+
+
+class TestLabels:
+    """A test with labels of another list, or in another column, gave 0 without a word."""
+
+    def test_a_test_of_which_no_label_is_known_is_refused(self, folder, tmp_path, tell):
+        (tmp_path / "test.tsv").write_text("a film\tnosuch\nanother film\tnorthis\n")
+        code, out, err = tell("evaluate", folder("classify"), tmp_path / "test.tsv")
+        assert (code, out) == (3, "")
+        assert "no label of this test is known to the model: it has nosuch, northis" in err
+
+    def test_labels_that_are_unknown_are_counted(self, folder, tmp_path, tell):
+        known = kinds.load(folder("classify")).run.task.labels.names[0]
+        (tmp_path / "test.tsv").write_text(f"a film\t{known}\nanother film\tnosuch\n")
+        code, out, err = tell("evaluate", folder("classify"), tmp_path / "test.tsv")
+        assert code == 0
+        assert "accuracy" in out
+        assert "note: 1 of 2 labels are unknown to the model, and count as wrong: nosuch" in err
+
+    def test_a_few_lines_have_their_labels_behind_the_texts(self, tmp_path):
+        (tmp_path / "test.tsv").write_text("a good film\tpositive\na bad film\tnegative\n")
+        found = understand([tmp_path / "test.tsv"], Labelled).examples()
+        assert [example.label for example in found] == ["positive", "negative"]
+        (tmp_path / "test.tsv").write_text("positive\ta good film\nnegative\ta bad film\n")
+        found = understand([tmp_path / "test.tsv"], Labelled).examples()
+        assert [example.label for example in found] == ["positive", "negative"]
+
+
+def test_the_first_examples_of_ready_made_lines(tmp_path, tell_json):
+    """`--examples` was ignored with `--hypotheses`."""
+    (tmp_path / "out").write_text("a b c d\nwrong\n")
+    (tmp_path / "ref").write_text("a b c d\nright\n")
+    options = ("--hypotheses", tmp_path / "out", tmp_path / "ref", "--examples", 1)
+    _, found = tell_json("evaluate", *options)
+    assert found["examples"] == 1
+    assert found["metrics"][0]["value"] == pytest.approx(100)
+
+
+def test_lines_for_the_test_of_a_model_in_the_box(pair, tell_json):
+    """`regard evaluate translator ... --hypotheses` looked for a file of that name."""
+    code, found = tell_json("evaluate", "translator", *pair, "--hypotheses", pair[1])
+    assert (code, found["metrics"][0]["name"]) == (0, "BLEU")

@@ -55,8 +55,8 @@ def test_two_runs_are_in_one_table_and_one_picture(folder, tell, tmp_path):
     [
         (["--by", "lenght"], "did you mean 'length'"),
         (["--svg", "a.svg"], "there is no curve to draw"),
-        (["--by", "length", "--lowercase"], "--lowercase changes nothing about a curve by length"),
-        (["--by", "gradient", "--beam", "3"], "--beam changes nothing about a curve by gradient"),
+        (["--by", "length", "--lowercase"], "--lowercase changes nothing: a curve by length"),
+        (["--by", "gradient", "--beam", "3"], "--beam changes nothing: a curve by gradient"),
     ],
 )
 def test_nothing_is_ignored_in_silence(folder, tell, words, said):

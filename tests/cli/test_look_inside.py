@@ -64,7 +64,11 @@ def test_one_table_that_both_sides_use_is_drawn_once(folder, tell, tmp_path):
     [
         ("rnn", ["--positions"], "this model adds no vectors to tell positions"),
         ("transformer", ["n o", "--unrolled"], "only recurrent encoders and decoders"),
-        ("rnn", ["n o", "--unrolled", "--head", "0"], "--head is about attention"),
+        (
+            "rnn",
+            ["n o", "--unrolled", "--head", "0"],
+            "--head changes nothing: --unrolled draws no attention",
+        ),
         ("transformer", ["n o", "--positions"], "positions are the same for every text"),
     ],
 )
@@ -107,4 +111,15 @@ def test_a_turned_map_has_one_column_a_step(folder, tell, tmp_path):
     assert "source down, answer across" in out
     code, _, err = tell("look", folder("rnn"), "n o t e s", "--turned", "--npz", tmp_path / "a.npz")
     assert code == 2
-    assert "only a map can be turned" in err
+    assert "--turned changes nothing" in err
+
+
+def test_arcs_say_which_attention_they_are_of(folder, tell):
+    """The lines below spoke of the alignment that was not drawn."""
+    code, out, err = tell("look", folder("transformer"), "n o t e s", "--arcs")
+    assert code == 0
+    assert "reader.blocks.1.attention.attention: each word" in out
+    assert "Whole words" not in err
+    assert "reader.blocks.N.attention.attention   N = 0\n" in err
+    code, _, err = tell("look", folder("transformer"), "n o t e s", "--smooth")
+    assert (code, "--smooth changes nothing" in err) == (2, True)

@@ -9,6 +9,8 @@ import pytest
 from typer.main import get_command
 
 from regard.cli.main import app
+from regard.config import to_toml
+from regard.run.resolve import resolve
 
 # What is typed, and the words of the error. Exit code 2 each, and none of it needs torch.
 SLIPS = [
@@ -61,6 +63,74 @@ SLIPS = [
     ("models pack nosuch other", "there is no such run or model"),
     ("trian a.en a.de", "Did you mean 'train'?"),
 ]
+# Options that would be ignored: each was, in silence.
+IGNORED = """
+predict tagger 'I saw' --beam 5
+predict tagger 'I saw' --max-length 1
+predict tagger 'I saw' --sample
+predict tagger 'I saw' --n-best 3
+predict tagger 'I saw' --split
+predict sorter '0.3 0.1' --whole
+predict sentiment good --beam 5
+predict sentiment good --sample
+translate 'The cat sleeps.' --to fr --sample --beam 3
+evaluate tagger a.conllu --beam 3
+evaluate sentiment a.tsv --beam 3
+evaluate --hypotheses a.en a.de --beam 3
+evaluate --hypotheses a.en a.de --truncate
+evaluate --hypotheses a.en a.de --to fr
+evaluate --hypotheses a.en a.de --weights int8
+evaluate --hypotheses a.en a.de --device cpu
+evaluate --hypotheses a.en a.de --against translator
+evaluate translator a.en a.de --hypotheses a.de --beam 3
+look 'The cat' --to fr --head 0 --all-heads
+look 'The cat' --to fr --arcs --turned
+look 'The cat' --to fr --arcs --numbers
+look 'The cat' --to fr --arcs --all-heads
+look 'The cat' --to fr --all-heads --svg m.svg
+look 'The cat' --to fr --numbers --svg m.svg --html m.html
+look 'The cat' --to fr --numbers --json
+look 'The cat' --to fr --head 1 --npz m.npz
+look 'The cat' --to fr --site reader --json
+look 'The cat' --to fr --turned --html m.html
+look translator --positions --numbers
+look tagger 'The cat' --beam 5
+data a.en a.de --toys
+data --toy reverse --valid a.en
+data --toy reverse --on-bad-utf8 skip
+train --toy reverse --test a.en
+train --toy reverse --from en --to fr
+compare --toy reverse --preset bahdanau2015 --vary train.steps=1 --valid a.en
+config --set train.steps=3
+config --toy reverse
+heads translator --gold a.en
+""".strip().splitlines()
+SLIPS += [(line, "changes nothing") for line in IGNORED]
+SLIPS += [
+    ("translate Hello --to fr --from fr", "said to be in 'fr' already"),
+    ("evaluate translator a.en a.de --tokenize nosuch", "no BLEU tokenizer 'nosuch'"),
+    ("evaluate nosuch --hypotheses a.en a.de", "there is no such file"),
+    ("align nosuch a.en a.de", "there is no such run or model"),
+    ("align translator a.en nosuch.de", "there is no such file"),
+    ("align translator a.en a.conllu", "into which language?"),
+    ("align translator a.en a.de --to klingon", "does not translate into 'klingon'"),
+    ("export nosuch --to onnx --out other", "there is no such run or model"),
+    ("heads nosuch", "there is no such run or model"),
+    ("heads translator --data nosuch.en", "there is no such file"),
+    ("senses nosuch bank", "there is no such run or model"),
+    ("senses translator bank --corpus nosuch", "there is no such file"),
+    ("prune nosuch", "there is no such run or model"),
+    ("prune translator --data nosuch.en", "there is no such file"),
+    ("prune translator --by nosuch", "no way 'nosuch'"),
+    ("extrapolate nosuch", "there is no such run or model"),
+    ("models import nosuch other", "there is no such folder"),
+    ("train a_run --preset bahdanau2015", "is a run already"),
+    ("train a_run --valid a.en", "is a run already"),
+    ("train a_run --task tag", "is a run already"),
+    ("train a_run --start-from translator", "is a run already"),
+    ("train a_run --out other", "is a run already"),
+    ("demo --again --out .", "not the run's alone"),
+]
 PROGRAM = """
 import contextlib, io, json, shlex, sys
 from regard.cli.main import status
@@ -81,6 +151,12 @@ def answered(tmp_path_factory):
     folder = tmp_path_factory.mktemp("slips")
     (folder / "a.en").write_text("one\ntwo\nthree\nfour\n")
     (folder / "a.de").write_text("eins\nzwei\ndrei\nvier\n")
+    (folder / "a.tsv").write_text("a good film\tpositive\n")
+    (folder / "a.conllu").write_text("1\tThe\t_\tDET\t_\t_\t_\t_\t_\t_\n\n")
+    (folder / "a_run").mkdir()
+    for place in (folder, folder / "a_run"):  # a folder of somebody's work, and one of its own
+        settings = to_toml(resolve(name="bahdanau2015", toy="reverse"))
+        (place / "config.toml").write_text(settings)
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps([line for line, _ in SLIPS])],
         capture_output=True,

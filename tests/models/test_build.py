@@ -18,6 +18,7 @@ from regard.models import (
     build,
     count_parameters,
 )
+from regard.settings.architecture import ConvolutionFrontSettings
 from tests.models.zoo import (
     POINTS,
     WORDS,
@@ -47,6 +48,30 @@ def test_a_reader_that_only_reads_needs_an_encoder(reader, kind):
         "model.encoder\n"
         "add [model.encoder] with kind = 'rnn' or 'transformer'"
     )
+
+
+@pytest.mark.parametrize(
+    ("reader", "sizes"),
+    [
+        (TagSettings(), WORDS),
+        (pointer(), POINTS),
+        (rnn_reader(copies=True), Sizes(source=13, target=13, shared=True)),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "encoder"),
+    [
+        ("pyramid", rnn(layers=2, pyramid=1)),
+        ("front", rnn(front=ConvolutionFrontSettings(channels=(4,)))),
+    ],
+)
+def test_what_is_about_single_symbols_needs_a_state_for_each(reader, sizes, name, encoder):
+    """A tagger and a pointer failed at the first step, with a fault of torch."""
+    if name == "front" and reader.kind != "point":
+        return  # a convolution reads no text
+    fault = refused(ModelSettings(encoder=encoder, reader=reader), sizes)
+    assert "needs a state for each symbol" in fault
+    assert f"leave model.encoder.{name} out" in fault
 
 
 def test_two_directions_need_an_even_width():

@@ -69,6 +69,7 @@ def align(
     - `regard align translator a.en a.fr --to fr --back en`
     """
     output.speak_json(as_json)
+    to = _language(model, source, target, to)
     from regard.interop.studied import look_of
     from regard.traces import links as word_links
 
@@ -96,6 +97,27 @@ def align(
         "error": rate,
         "judged": len(judged) if truth else 0,
     }, as_json)  # fmt: skip
+
+
+def _language(model: str, source: Path, target: Path, to: str | None) -> str | None:
+    """The language asked for, or that of the target by its file's ending; files and model are there."""
+    from regard.cli.target import Target
+    from regard.errors import UsageError, missing
+    from regard.text.languages import chosen
+
+    for path in (source, target):
+        if not path.is_file():
+            raise missing(path)
+    if (Path(model) / "config.json").is_file():  # a folder of Hugging Face says no languages
+        return to
+    known = Target.of(Path(model)).languages
+    if to is not None:
+        return chosen(to, known)
+    ending = target.suffix.removeprefix(".")
+    if known and ending not in known:
+        what = f"into which language? This model knows {', '.join(known)}, and {target.name} does not say"
+        raise UsageError(what, "--to", f"name the language of {target.name}: --to {known[-1]}")
+    return ending if known else None
 
 
 def _read(looks: list[Look | None], one: str, other: str) -> tuple[Seen, Seen | None] | None:

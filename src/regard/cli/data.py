@@ -8,7 +8,7 @@ from typer import Option
 
 from regard.cli import output
 from regard.cli.command import command
-from regard.cli.options import Choice, Corpus, JsonObject
+from regard.cli.options import Choice, Corpus, JsonObject, refuse_unused
 
 if TYPE_CHECKING:
     from regard.data.toys import Toy
@@ -40,6 +40,9 @@ def data(
     """
     output.speak_json(as_json)
     if toys:
+        given = {"--tokens": tokens, "a file": bool(corpus.files), "--toy": corpus.toy is not None}
+        given |= {"--preset": choice.preset is not None, "--set": bool(choice.changes)}
+        refuse_unused(given, "--toys lists the toy problems")
         _list_toys()
         return
     corpus.require_training(choice.config)

@@ -11,8 +11,9 @@ from typer import Argument, Option
 
 from regard.cli import evaluate_by, output
 from regard.cli.command import command
-from regard.cli.options import SAVED, Beam, JsonObject, Truncate, Weights
+from regard.cli.options import SAVED, Beam, JsonObject, Truncate, Weights, refuse_unused
 from regard.errors import UsageError
+from regard.tasks.names import AT_ONCE
 
 if TYPE_CHECKING:
     from regard.answer.limits import Curve
@@ -93,20 +94,27 @@ def evaluate(
     - `regard evaluate --hypotheses out.de ref.de` needs no model
     """
     output.speak_json(as_json)
+    _check_tokenizer(tokenize)
     of_answers = {"--lowercase": lowercase, "--tokenize": tokenize != "13a"}
     asked = {"--beam": beam is not None, "--truncate": truncate, "--to": to is not None}
     asked["--weights"] = place.weights != "stored"
     unused = {"--hypotheses": hypotheses is not None, **of_answers}
     evaluate_by.check(by, svg, unused | asked if by == "gradient" else unused)
+    asked["--device"] = place.device != "auto"
     scoring: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
-    if hypotheses is not None and not _is_run(paths[0]):
-        _judge_lines(hypotheses, paths, scoring)
+    alone = hypotheses is not None and not _is_run(paths[0])
+    if hypotheses is not None and (alone or against is None):
+        refuse_unused(asked, "with --hypotheses no model is asked")
+    if hypotheses is not None and alone:
+        refuse_unused({"--against": against is not None}, "no run was named to be compared")
+        _judge_lines(hypotheses, paths, scoring, examples)
         return
-    _check(paths, against, hypotheses, to)
+    _check(paths, against, hypotheses, to, beam)
     from regard.answer.test_set import compare, judge
 
     run, exam = _asked(paths, examples)
     _check_scoring(run, lowercase=lowercase, tokenize=tokenize)
+    _check_labels(run, exam)
     ask = _Ask(exam, place, beam, truncate, to, paths[-1].suffix.removeprefix("."))
     facts = {"run": str(paths[0]), "test": exam.name, "examples": len(exam.examples)}
     if by is not None:
@@ -129,8 +137,18 @@ def evaluate(
     _tell(facts, metrics, verdicts, (str(hypotheses or paths[0]), str(against)))
 
 
+def _check_tokenizer(name: str) -> None:
+    from regard.evaluate.translation import check_tokenizer
+
+    check_tokenizer(name)
+
+
 def _check(
-    paths: Sequence[Path], against: Path | None, hypotheses: Path | None, to: str | None
+    paths: Sequence[Path],
+    against: Path | None,
+    hypotheses: Path | None,
+    to: str | None,
+    beam: int | None,
 ) -> None:
     """Runs and files that were named are there, and hold what the run was trained for."""
     from regard.cli.target import Target
@@ -144,6 +162,8 @@ def _check(
         settings = read_settings(folder / "config.toml")
     if to is not None:
         chosen(to, Target(paths[0], settings).languages)
+    searched = settings.task not in AT_ONCE
+    refuse_unused({"--beam": beam is not None and not searched}, "this model searches for nothing")
     if against is not None:
         with folder_of(against):
             pass
@@ -165,6 +185,16 @@ def _check_scoring(run: Run, *, lowercase: bool, tokenize: str) -> None:
             where=option,
             remedy=f"leave out {option}",
         )
+
+
+def _check_labels(run: Run, exam: Exam) -> None:
+    """A test with labels of another list, or with the wrong column for labels, would give 0 in silence."""
+    from regard.tasks.tag import Labelling
+
+    if isinstance(run.task, Labelling) and (
+        told := run.task.check_labels(exam.examples, exam.name)
+    ):
+        output.say(f"note: {told}")
 
 
 def _asked(paths: Sequence[Path], most: int | None) -> tuple[Run, Exam]:
@@ -234,9 +264,13 @@ class _Ask:
         return evaluate_by.measured(by, path, self.exam, lambda: self.of(path, task)[0], device)
 
 
-def _judge_lines(hypotheses: Path, references: list[Path], scoring: dict[str, Any]) -> None:
+def _judge_lines(
+    hypotheses: Path, references: list[Path], scoring: dict[str, Any], most: int | None
+) -> None:
     """Ready-made output against one or several translations of the same text."""
-    predicted, right = _lines(hypotheses), [_lines(path) for path in references]
+    predicted, *right = (_lines(path) for path in (hypotheses, *references))
+    if most is not None and len({len(predicted), *map(len, right)}) == 1:
+        predicted, *right = (lines[:most] for lines in (predicted, *right))
     from regard.answer.test_set import judge_texts
 
     metrics = judge_texts(predicted, right, **scoring)
@@ -274,7 +308,9 @@ def _bare(lines: list[str], run: Run) -> list[str]:
 
 
 def _is_run(path: Path) -> bool:
-    return path.is_dir() or path.suffix == ".zip"
+    from regard import box
+
+    return path.is_dir() or path.suffix == ".zip" or str(path) in box.names()
 
 
 def _tell(

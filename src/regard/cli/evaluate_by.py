@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.cli import output
+from regard.cli.options import refuse_unused
 from regard.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ Ask = Callable[[], list[str]]
 
 
 def check(by: str | None, svg: Path | None, unused: Mapping[str, bool]) -> None:
-    """Nothing that was typed is ignored in silence: `unused` names what a curve has no use for."""
+    """There is such a curve, and it is asked for; `unused` names what it has no use for."""
     if by is None:
         if svg is not None:
             remedy = "say by what the test is taken apart: --by length"
@@ -28,10 +29,7 @@ def check(by: str | None, svg: Path | None, unused: Mapping[str, bool]) -> None:
 
     if by not in WAYS:
         raise UsageError(f"there is no curve by '{by}'", "--by", nearest(by, WAYS))
-    for option, given in unused.items():
-        if given:
-            what = f"{option} changes nothing about a curve by {by}"
-            raise UsageError(what, option, f"leave out {option}")
+    refuse_unused(unused, f"a curve by {by} has no use for it")
 
 
 def measured(by: str, path: Path, exam: Exam, ask: Ask, device: str) -> Curve:

@@ -11,6 +11,7 @@ from typer import Argument, Option
 from regard.cli import output
 from regard.cli.command import command
 from regard.cli.options import SAVED, JsonObject, Weights
+from regard.cli.target import check_there
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def extrapolate(
     output.speak_json(as_json)
     asked = read_lengths(lengths)
     names = _names(runs)
+    for run in runs:
+        check_there(run)
     from regard.answer.by_length import by_length, toy_of
     from regard.answer.predictor import Predictor
 

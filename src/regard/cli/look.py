@@ -13,9 +13,18 @@ from typer import Option
 
 from regard.cli import output
 from regard.cli.command import command
-from regard.cli.options import SAVED, Asked, Beam, JsonObject, Languages, To
+from regard.cli.options import (
+    SAVED,
+    Asked,
+    Beam,
+    JsonObject,
+    Languages,
+    To,
+    refuse_unused,
+)
 from regard.cli.target import Target, meant, reads_files, refuse_files
 from regard.errors import UsageError
+from regard.tasks.names import AT_ONCE
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
@@ -158,10 +167,20 @@ def look(
         return
     if not (run / "config.json").is_file():  # a folder of Hugging Face says no languages
         Target.of(run).manner(Languages(to), [text] if texts else [])
-    if turned and (html or npz or as_json):
-        where = "--html" if html else "--npz" if npz else "--json"
-        raise UsageError("only a map can be turned", "--turned", f"leave out {where}, or --turned")
+    files = {"--svg": svg, "--png": png, "--html": html, "--npz": npz, "--json": as_json or None}
+    kinds = [name for name, value in files.items() if value is not None]
+    given = {"--all-heads": all_heads, "--numbers": numbers, "--turned": turned}
+    given |= {"--head": head is not None, "--site": site is not None}
+    given |= {"--smooth": smooth, "--arcs": arcs}
+    _refuse_ignored(kinds, {name for name, is_given in given.items() if is_given})
+    own = Target.of(run).settings if not (run / "config.json").is_file() else None
+    if own is not None and own.task in AT_ONCE:
+        refuse_unused({"--beam": beam is not None}, "this model searches for nothing")
     seen = _seen(run, text, to, beam)
+    if smooth:
+        from regard.show.overlay import draws_pictures
+
+        refuse_unused({"--smooth": not draws_pictures(seen, site)}, "there is no picture below")
     manner: Manner = "smooth" if smooth else "cells"
     picture = _Picture(site, head, all_heads, numbers, turned, arcs, manner)
     _save(seen, picture, {"svg": svg, "png": png, "html": html, "npz": npz})
@@ -169,6 +188,30 @@ def look(
         print(seen.to_json(), flush=True)
     elif svg is png is html is npz is None:
         _show(seen, picture)
+
+
+# What each kind of output has no use for; the terminal's own is "".
+_UNUSED = {
+    "": set[str](),
+    "--svg": {"--all-heads", "--numbers"},
+    "--png": {"--all-heads", "--numbers"},
+    "--html": {"--all-heads", "--numbers", "--turned", "--smooth", "--arcs"},
+    "--npz": {"--all-heads", "--numbers", "--turned", "--smooth", "--arcs", "--head", "--site"},
+    "--json": {"--all-heads", "--numbers", "--turned", "--smooth", "--arcs", "--head", "--site"},
+}
+
+
+def _refuse_ignored(kinds: Sequence[str], given: set[str]) -> None:
+    """Nothing that was typed is ignored in silence: each option is used by one of the outputs at least."""
+    useless = set.intersection(*(_UNUSED[kind] for kind in kinds or [""]))
+    one_map = not {"--html", "--npz", "--json"} & set(kinds)
+    why = "a picture shows one map, without numbers" if one_map else "the whole trace is written"
+    refuse_unused(dict.fromkeys(sorted(given & useless), True), why)
+    if "--arcs" in given:
+        drawn = {"--all-heads", "--numbers", "--turned", "--smooth"}
+        refuse_unused(dict.fromkeys(sorted(given & drawn), True), "arcs are no map")
+    if "--all-heads" in given:
+        refuse_unused({"--head": "--head" in given}, "--all-heads draws each of them")
 
 
 def _orders(
@@ -181,12 +224,12 @@ def _orders(
     unused: dict[str, bool],
 ) -> None:
     """One sentence in several languages, by a translator's own attention."""
+    refuse_unused(unused, f"--to {','.join(languages)} draws the order of words")
+    for language in languages:
+        Target.of(run).manner(Languages(language), [text] if text else [])
     from regard.answer.predictor import Predictor
     from regard.cli import look_inside
 
-    look_inside.refuse(f"--to {','.join(languages)}", unused)
-    for language in languages:
-        Target.of(run).manner(Languages(language), [text] if text else [])
     predictor = Predictor.load(run, "cpu", note=output.say, looking=True)
     question = text or _own_question(predictor)
     look_inside.orders(predictor, question, languages, beam, svg, as_json)
@@ -203,12 +246,12 @@ def _inside(
     unused: dict[str, bool],
 ) -> None:
     """States over time, or a table of positions, in the place of attention."""
+    option = "--unrolled" if unrolled else "--positions"
+    more = {"--positions": positions} if unrolled else {"--beam": beam is not None}
+    refuse_unused(unused | more, f"{option} draws no attention")
     from regard.answer.predictor import Predictor
     from regard.cli import look_inside
 
-    option = "--unrolled" if unrolled else "--positions"
-    more = {"--positions": positions} if unrolled else {"--beam": beam is not None}
-    look_inside.refuse(option, unused | more)
     predictor = Predictor.load(run, "cpu", note=output.say, looking=True)
     if unrolled:
         question = text or _own_question(predictor)
@@ -338,6 +381,8 @@ def _show(seen: Trace, picture: _Picture) -> None:
         output.show(one)
     _say_times(seen, site)
     drawn = {one.path for one in (several or [site])}
+    if picture.arcs:  # of an attention that looks back, which has no alignment
+        chosen, drawn = None, {arcs.Reading.of(seen, picture.site, picture.head).where}
     others = [other.path for other in seen.sites if other.path not in drawn]
     if chosen is not None:
         which = ", ".join(map(str, chosen.heads or range(len(site.weights))))

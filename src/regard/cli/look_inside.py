@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 POSITIONS = 20  # as many as the lectures' picture has
 
 
-def refuse(option: str, unused: dict[str, bool]) -> None:
-    """Nothing that was typed is ignored in silence."""
-    for other, given in unused.items():
-        if given:
-            what = f"{other} is about attention, and {option} draws something else"
-            raise UsageError(what, other, f"leave out {other}, or {option}")
-
-
 def unrolled(
     predictor: Predictor, text: str, beam: int | None, svg: Path | None, as_json: bool
 ) -> None:

@@ -10,6 +10,7 @@ from typer import Argument, Option
 from regard.cli import output
 from regard.cli.command import command
 from regard.cli.options import SAVED, JsonObject, To
+from regard.cli.target import check_there
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
@@ -66,6 +67,7 @@ def senses(
     - `regard senses translator --svg words.svg`
     """
     output.speak_json(as_json)
+    check_there(model, [corpus] if corpus else ())
     from regard.answer.predictor import Predictor
     from regard.answer.studies import sense_steps, texts_of
     from regard.interop.bring import Brought, is_folder

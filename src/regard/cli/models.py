@@ -11,6 +11,7 @@ from typer import Argument, Option
 from regard.cli import output
 from regard.cli.command import Group, app, command
 from regard.cli.options import JsonObject
+from regard.errors import missing
 
 if TYPE_CHECKING:
     from typer import Context
@@ -124,6 +125,9 @@ def import_(
     `regard predict RUN` answers with it. What a run cannot hold is refused, and the reason is named.
     """
     output.speak_json(as_json)
+    for path, kind in ((folder, "folder"), *(((check, "file"),) if check is not None else ())):
+        if not path.exists():
+            raise missing(path, kind)
     from regard.interop import importing
 
     texts = importing.first_lines(check, lines) if check is not None else []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
@@ -86,6 +87,13 @@ To: TypeAlias = Annotated[
         "Without it, French and German texts are translated into English.",
     ),
 ]
+
+
+def refuse_unused(given: Mapping[str, bool], why: str) -> None:
+    """Nothing typed is ignored in silence: options, whether each was given, and why none has a use."""
+    for option, is_given in given.items():
+        if is_given:
+            raise UsageError(f"{option} changes nothing: {why}", option, f"leave out {option}")
 
 
 @dataclass(frozen=True)
@@ -485,6 +493,10 @@ class Corpus(Heldout):
         if self.toy is not None and self.files:
             what, remedy = "a toy and files cannot both be used", "leave out the toy, or the files"
             raise UsageError(what, f"--toy {self.toy}", remedy)
+        if self.toy is not None:
+            given = {"--valid": bool(self.valid), "--test": bool(self.test), "--to": bool(self.to)}
+            given |= {"--from": bool(self.read_from), "--on-bad-utf8": self.on_bad_utf8 != "stop"}
+            refuse_unused(given, f"the toy {self.toy} makes its own examples")
         for path in (*(self.files or ()), *(self.valid or ()), *(self.test or ())):
             if not path.exists():
                 raise missing(path)

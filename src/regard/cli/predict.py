@@ -6,7 +6,7 @@ Each command has the options that make sense for it; what they say is checked be
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -24,9 +24,11 @@ from regard.cli.options import (
     Machine,
     Search,
     Shown,
+    refuse_unused,
 )
 from regard.cli.target import Target, meant, reads_files, refuse_files, task_of
 from regard.errors import UsageError
+from regard.tasks.names import AT_ONCE, COMMANDS, ONE_ANSWER
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
@@ -257,15 +259,13 @@ def _answer(
         "top_beams": n_best if search is not None else None,
     }
     target = Target.of(run)
-    target.check_task(task)
-    manner = target.manner(languages or Languages(), texts)
+    manner = _fitting(target, task, languages, texts, choices)
     if target.settings is not None:
         changed(target.settings.decode, choices)
     predictor = _loaded(run, machine, looking=shown.looking)
     if target.settings is None:  # an archive shows its settings only now
         target = Target(run, predictor.run.settings)
-        target.check_task(task)
-        manner = target.manner(languages or Languages(), texts)
+        manner = _fitting(target, task, languages, texts, choices)
     decode = changed(predictor.run.settings.decode, choices)
     _stream(job, predictor, decode, manner, machine)
 
@@ -279,6 +279,30 @@ def _check(texts: list[str], lines: Lines, shown: Shown, n_best: int, *, files: 
     if shown.looking and (lines.target is not None or n_best > 1):
         remedy = "leave out --look, or draw one text into a file: regard look --svg"
         raise UsageError("a map is drawn in the terminal, for one answer", "--look", remedy)
+
+
+def _fitting(
+    target: Target,
+    task: str,
+    languages: Languages | None,
+    texts: list[str],
+    choices: Mapping[str, object],
+) -> Manner:
+    """How these texts are read, by a model that does what the command does and has a use for each option."""
+    target.check_task(task)
+    own = target.settings.task if target.settings is not None else ""
+    verb = COMMANDS.get(own, own)
+    given = {name: value is not None for name, value in choices.items()}
+    if own in AT_ONCE:
+        searches = ("beam", "max_length", "sample")
+        unused = {f"--{name.replace('_', '-')}": given.get(name, False) for name in searches}
+        refuse_unused(unused, f"a model that was trained to {verb} chooses its answers at once")
+    if own in ONE_ANSWER:
+        several = choices.get("top_beams") not in (None, 1)
+        refuse_unused({"--n-best": several}, f"a model that was trained to {verb} has one answer")
+    if given.get("sample"):
+        refuse_unused({"--beam": given["beam"]}, "with --sample nothing is searched for")
+    return target.manner(languages or Languages(), texts)
 
 
 def _stream(

@@ -10,6 +10,7 @@ from typer import Argument, Option
 from regard.cli import output
 from regard.cli.command import FILES, command
 from regard.cli.options import SAVED, JsonObject
+from regard.cli.target import check_there
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,13 +81,14 @@ def prune(
     - `regard prune runs/l0 --by l0 --out runs/small`
     """
     output.speak_json(as_json)
+    check_there(model, data or ())
+    _refuse(by, keep, until_loss, out, score, svg)
     from regard.answer.test_set import Exam
     from regard.run.find import folder_of
     from regard.run.folder import Run
     from regard.traces.importance import batches, loss_of, score_of
     from regard.training.judge import greedy
 
-    _refuse(by, keep, until_loss, out, score, svg)
     with folder_of(Path(model)) as folder:
         run = Run.open(folder)
         whole = run.load_model()

@@ -9,7 +9,8 @@ from typer import Argument, Option
 
 from regard.cli import output
 from regard.cli.command import FILES, command
-from regard.cli.options import SAVED, JsonObject, To
+from regard.cli.options import SAVED, JsonObject, To, refuse_unused
+from regard.cli.target import check_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,6 +99,9 @@ def heads(
     - `regard heads folder/of/bert --headvis data`
     """
     output.speak_json(as_json)
+    refuse_unused({"--gold": gold is not None and not data}, "links belong to the pairs of --data")
+    check_there(model, [*(data or ()), *([gold] if gold else ())])
+    _check(sort, kind)
     from regard.answer.studies import fit_to_judge
     from regard.traces.head_survey import read, survey
 
@@ -136,7 +140,8 @@ def _asked(model: str, to: str | None) -> tuple[Look, Callable[[], list[Sentence
     return look, lambda: own_sentences(predictor)
 
 
-def _chosen(seen: list[Head], sort: str | None, role: str | None, kind: str | None) -> list[Head]:
+def _check(sort: str | None, kind: str | None) -> None:
+    """What was mistyped is said before anything is surveyed."""
     from regard.errors import UsageError, nearest
     from regard.traces.head_roles import MEASURES
     from regard.traces.site import KINDS
@@ -145,6 +150,11 @@ def _chosen(seen: list[Head], sort: str | None, role: str | None, kind: str | No
         raise UsageError(f"no measure '{sort}'", "--sort", nearest(sort, MEASURES))
     if kind is not None and kind not in KINDS:
         raise UsageError(f"no kind '{kind}'", "--kind", nearest(kind, KINDS))
+
+
+def _chosen(seen: list[Head], sort: str | None, role: str | None, kind: str | None) -> list[Head]:
+    from regard.errors import UsageError
+
     kept = [
         head
         for head in seen

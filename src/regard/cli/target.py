@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 
 from regard.errors import MissingFileError, UsageError
 from regard.question import SPELLED
-from regard.tasks.names import COMMANDS, LEARNS_FROM, READS_FILES
+from regard.tasks.names import BY_SENTENCES, COMMANDS, LEARNS_FROM, READS_FILES
 
 if TYPE_CHECKING:
     from regard.answer.stream import Manner
@@ -92,6 +92,19 @@ def _how_to_make(task: str, verb: str) -> str:
     return f"train one: regard train --toy {toy} --out {run}; then: regard {verb} {run}; or: {own}"
 
 
+def check_there(model: str | Path, files: Sequence[Path] = ()) -> None:
+    """A model and files that were named are there: said before torch is loaded."""
+    from regard import box
+    from regard.errors import missing
+    from regard.run.find import no_such_run
+
+    if not _exists(str(model)) and str(model) not in box.names():
+        raise no_such_run(str(model))
+    for path in files:
+        if not path.exists():
+            raise missing(path)
+
+
 def task_of(verb: str) -> str:
     """The task that a command is for; "" of one that takes every task."""
     return next((task for task, command in COMMANDS.items() if command == verb), "")
@@ -148,11 +161,22 @@ class Target:
     def manner(self, asked: Languages, texts: Sequence[str]) -> Manner:
         """How to read these texts; one that is in none of the model's languages is refused."""
         from regard.answer.stream import Manner
+        from regard.cli.options import refuse_unused
         from regard.text.keep import tag
         from regard.text.languages import doubt, target_of
 
         known = self.languages
+        if self.settings is not None and self.settings.task not in BY_SENTENCES:
+            given = {"--split": asked.split is True, "--whole": asked.split is False}
+            refuse_unused(given, "this model always reads a line as one sequence")
         manner = Manner.of(known, asked.to, asked.spoken, asked.split)
+        if manner.spoken is not None and manner.spoken == manner.to:
+            what = (
+                f"the texts are said to be in '{manner.to}' already, the language to translate into"
+            )
+            raise UsageError(
+                what, f"--from {asked.spoken}", "name two languages, or leave out --from"
+            )
         for text in texts if known and manner.spoken is None else ():
             if text.startswith(tuple(map(tag, known))):
                 continue

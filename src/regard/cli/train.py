@@ -13,7 +13,16 @@ from typer import Argument, Option
 
 from regard.cli import output
 from regard.cli.command import command
-from regard.cli.options import Changes, Choice, Corpus, Device, JsonLines, JsonObject, Toy
+from regard.cli.options import (
+    Changes,
+    Choice,
+    Corpus,
+    Device,
+    JsonLines,
+    JsonObject,
+    Toy,
+    refuse_unused,
+)
 from regard.tasks.names import COMMANDS
 
 if TYPE_CHECKING:
@@ -173,11 +182,11 @@ def demo(
     from regard.run.resolve import resolve
 
     settings = resolve(name="demo", toy=toy, changes=changes or [])
+    if again and (out / CONFIG).is_file():
+        _remove_run(out)
     from regard.show.training_progress import JsonProgress, TrainingProgress
     from regard.training import train
 
-    if again and (out / "config.toml").is_file():
-        shutil.rmtree(out)
     with (
         nullcontext(JsonProgress()) if as_json else TrainingProgress(watch_sample=True) as listener
     ):
@@ -197,6 +206,19 @@ def demo(
         }
     )
     return 0
+
+
+def _remove_run(folder: Path) -> None:
+    """A run and nothing else: a folder with other things in it is no place to clear."""
+    from regard.errors import UsageError
+    from regard.run.find import read_settings
+
+    read_settings(folder / CONFIG)
+    inside = folder.resolve()
+    if inside in (Path.cwd(), *Path.cwd().parents):
+        what = "this folder is not the run's alone: its files would all be removed"
+        raise UsageError(what, str(folder), "name another: --out runs/demo")
+    shutil.rmtree(folder)
 
 
 # `regard config`: presets, and any of them fully spelled out.
@@ -229,6 +251,7 @@ def config(
     from regard.presets import about, names
 
     if preset is None and file is None:
+        refuse_unused({"--set": bool(changes), "--toy": toy is not None}, "no preset was named")
         presets = {name: about(name) for name in names()}
         if as_json:
             output.answer(presets)

@@ -105,9 +105,7 @@ class PackedPlan(Plan):
         usual = self._count(rows, *sizes) / max(1, len(rows)) * self._budget / places_a_row
         factor, more = SLACK
         (shape,) = self.shapes
-        least = (
-            -(-max(shape.source, shape.target) // TILE) + -(-self._longest // TILE) + 1
-        )
+        least = -(-max(shape.source, shape.target) // TILE) + -(-self._longest // TILE) + 1
         return max(least, round(factor * usual) + more)
 
     def _fits(self, rows: slice | Int[np.ndarray, " rows"]) -> np.ndarray:

@@ -28,7 +28,7 @@ from regard.data.formats.record import (
     roles,
 )
 from regard.data.formats.subtitle import PairedSubtitles, Subtitles, looks_timed
-from regard.data.formats.table import Table, label_column, rows_of, separator_of
+from regard.data.formats.table import Table, label_column, likelier_labels, rows_of, separator_of
 from regard.data.lines import LINE_BOUND, bare_name, opened, read_lines, refuse_binary
 from regard.errors import DataError
 
@@ -216,9 +216,10 @@ def _table(path: Path, separator: str, texts: Sequence[str], hint: Kind | None) 
     if named is not None:
         kind, header = _hinted(hint, named.kind), tuple(rows[0])
         return Table(path, kind, named.first, named.second, separator, header, columns)
-    label = label_column([row for row in rows if len(row) == 2])
+    two = [row for row in rows if len(row) == 2]
+    label = label_column(two)
     if hint is Labelled or (hint is None and label is not None):
-        label = label or 0
+        label = likelier_labels(two) if label is None else label
         return Table(path, Labelled, 1 - label, label, separator, columns=columns)
     return Table(path, _hinted(hint, Pair), 0, 1, separator, columns=columns)
 

@@ -79,14 +79,19 @@ def chrf_of(lowercase: bool, word_order: int) -> CHRF:
     return Chrf(lowercase=lowercase, word_order=word_order)
 
 
-def bleu_of(lowercase: bool, tokenize: str) -> BLEU:
-    """The measure itself, with one of `TOKENIZERS`."""
+def check_tokenizer(tokenize: str) -> None:
+    """Refuse what is none of `TOKENIZERS`, before a long test is answered."""
     if tokenize not in TOKENIZERS:
         raise UsageError(
             f"there is no BLEU tokenizer '{tokenize}'",
             where="tokenize",
             remedy=nearest(tokenize, TOKENIZERS),
         )
+
+
+def bleu_of(lowercase: bool, tokenize: str) -> BLEU:
+    """The measure itself, with one of `TOKENIZERS`."""
+    check_tokenizer(tokenize)
     from sacrebleu.metrics.bleu import BLEU
 
     # Text said to be tokenised already deserves no warning that it looks so.

@@ -91,6 +91,8 @@ def build(settings: ModelSettings, sizes: Sizes) -> Model:
         shared = encoder.embedding.table if isinstance(encoder.embedding, Embedding) else None
     if settings.share_embedding and sizes.shared and isinstance(encoder, dict):
         shared = _one_table(encoder.values())
+    if settings.encoder is not None:
+        _refuse_fewer_states(settings.encoder, settings.reader)
     reader = _reader(settings, sizes, encoder, shared)
     return Model(
         encoder,
@@ -304,6 +306,21 @@ def _reader(
             return copying(reader, sizes, made, width if encoder else None)
         case WindowReaderSettings():
             return window_decoder(reader, sizes, width if encoder else None)
+
+
+def _refuse_fewer_states(encoder: EncoderSettings, reader: ReaderSettings) -> None:
+    """What tags, points at or copies single symbols needs a state for each of them."""
+    copies = getattr(reader, "copies", False)
+    if not (copies or isinstance(reader, (TagSettings, PointSettings))):
+        return
+    name = "pyramid" if getattr(encoder, "pyramid", 0) else "front"
+    if name == "pyramid" or not isinstance(encoder.front, PlainFrontSettings):
+        raise UsageError(
+            f"a '{reader.kind}' reader that {'copies' if copies else 'answers symbol by symbol'} needs a "
+            "state for each symbol, and this encoder makes fewer",
+            where=f"model.encoder.{name}",
+            remedy=f"leave model.encoder.{name} out",
+        )
 
 
 def _reader_of_several(

@@ -89,6 +89,8 @@ def place(
     if earlier is None and plain and out is not None and (out / "config.toml").is_file():
         earlier = out
     if earlier is not None:
+        _refuse_new(earlier, out=out, preset=name, config=config, start_from=start, toy=toy,
+                    valid=valid, task=task)  # fmt: skip
         tree = overlay(merge(read_toml(earlier / "config.toml"), more or {}), changes)
         return earlier, parse(RunSettings, tree, str(earlier / "config.toml"), changes)
     settings = resolve(
@@ -105,6 +107,19 @@ def place(
     learned = settings.data.toy or next((Path(p).stem for p in settings.data.train), "nothing")
     kind = name or (config.stem if config else Path(start).stem if start else settings.task)
     return out or Path("runs") / f"{learned.split('.')[0]}-{kind}", settings
+
+
+def _refuse_new(earlier: Path, **given: Any) -> None:
+    """What a run has its own of cannot be given anew: it would be ignored."""
+    for name, value in given.items():
+        if value and value != earlier:
+            shown = value if isinstance(value, str) else str(value[0] if name == "valid" else value)
+            raise UsageError(
+                f"{earlier} is a run already, and goes on with its own settings and data",
+                where=f'{name}="{shown}"',
+                remedy="leave this out, or name the data again, and another folder: "
+                "regard train train.en train.de --out runs/other",
+            )
 
 
 def _started(start: str, task: str | None, taught: Kind | None) -> dict[str, Any]:
@@ -134,6 +149,9 @@ def _data(toy: str | None, train: Sequence[Path], valid: Sequence[Path]) -> dict
         what = "a run learns from a toy or from files, not both"
         raise UsageError(what, f'toy="{toy}"', "leave out one of them")
     if toy is not None:
+        if valid:
+            what = "a toy has validation examples of its own"
+            raise UsageError(what, f'valid="{valid[0]}"', "leave this out, or the toy")
         return {"toy": toy}
     data: dict[str, Any] = {}
     if train:

@@ -128,6 +128,10 @@ class Classify(Labelling):
         """The one step."""
         return logits[:1]
 
+    def right(self, example: Example) -> Sequence[str]:
+        """The one label."""
+        return (self.answer(example),)
+
     def question(self, example: Example) -> str:
         """The text."""
         assert isinstance(example, Labelled)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import final
 
 import numpy as np
@@ -15,6 +17,7 @@ from torch import Tensor
 from regard.attention.attention import TARGET
 from regard.data.example import Example, Tagged
 from regard.decode import DecodeSettings
+from regard.errors import DataError
 from regard.evaluate import Comparison, Metric, exact_match, span_f1, token_accuracy
 from regard.evaluate.comparison import paired_counts
 from regard.models import SOURCE, Model, Sizes
@@ -34,6 +37,8 @@ from regard.tasks.task import (
 )
 from regard.text import PAD, Codec, Labels, TextSettings
 from regard.text.words import words_of
+
+SHOWN = 5  # labels in a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +63,26 @@ class Labelling(Task, ABC):
         """A label."""
         return self.labels.decode(number)
 
+    @abstractmethod
+    def right(self, example: Example) -> Sequence[str]:
+        """The labels of an example."""
+
+    def check_labels(self, examples: Sequence[Example], where: str) -> str:
+        """Refuse a test of which no label was learned; of one that has some of those, say so."""
+        counts = Counter(chain.from_iterable(map(self.right, examples)))
+        strange = [name for name in counts if name not in self.labels.names]
+        if strange and len(strange) == len(counts):
+            raise DataError(
+                f"no label of this test is known to the model: it has {_some(counts)}",
+                where=where,
+                remedy=f"the model knows {_some(self.labels.names)}: is it the right column?",
+            )
+        share = sum(counts[name] for name in strange)
+        if not strange:
+            return ""
+        known = f"{share:,} of {counts.total():,} labels are unknown to the model"
+        return f"{known}, and count as wrong: {_some(strange)}"
+
     def pieces_of(self, row: Row) -> dict[str, tuple[str, ...]]:
         """The text; labels are whole."""
         return {"source": self.source.pieces(row["source"])}
@@ -66,6 +91,11 @@ class Labelling(Task, ABC):
     def sizes(self) -> Sizes:
         """Pieces in, labels out."""
         return Sizes(source=self.source.size, labels=self.labels.size)
+
+
+def _some(names: Iterable[str]) -> str:
+    shown = list(islice(names, SHOWN + 1))
+    return ", ".join(shown[:SHOWN]) + (" and more" if len(shown) > SHOWN else "")
 
 
 @torch.inference_mode()
@@ -113,6 +143,11 @@ class Tag(Labelling):
             target[starts] = [label_id(self.labels, tag) for tag in example.tags]
             rows.append({"source": pieces, "target": target})
         return rows
+
+    def right(self, example: Example) -> Sequence[str]:
+        """A tag a word."""
+        assert isinstance(example, Tagged)
+        return example.tags
 
     def pieces(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """The pieces of the words, and where each word starts; no word is without a piece."""

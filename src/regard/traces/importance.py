@@ -256,7 +256,7 @@ def least_needed(
 def write_pruned(run: Run, model: Model, remove: Collection[Place], folder: Path) -> Run:
     """A run folder without these heads: settings, vocabulary and weights, and no checkpoints."""
     if folder.exists():
-        raise DataError("this folder is there already", str(folder), "name another one: --out")
+        raise UsageError("this folder is there already", str(folder), "name another one: --out")
     known = places(model)
     if unknown := [place for place in remove if place not in known]:
         raise UsageError(f"there is no head {unknown[0]}", "remove", "take them from `places`")

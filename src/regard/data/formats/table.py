@@ -131,3 +131,14 @@ def label_column(rows: Sequence[Sequence[str]]) -> int | None:
         if few and all(map(CLASS_NAME.match, different)) and any(" " in text for text in texts):
             return column
     return None
+
+
+def likelier_labels(rows: Sequence[Sequence[str]]) -> int:
+    """The column to take for class names where one must be: fewer different ones, then names beside texts."""
+    columns = [[row[column].strip() for row in rows] for column in (0, 1)]
+
+    def unlike(column: int) -> tuple[int, bool, int]:
+        cells = columns[column]
+        return len(set(cells)), not all(map(CLASS_NAME.match, cells)), sum(map(len, cells))
+
+    return min((0, 1), key=unlike)
