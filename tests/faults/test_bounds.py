@@ -25,11 +25,12 @@ from regard import strict_json
 from regard.box.card import read as read_card
 from regard.cli.studio import _token
 from regard.config import parse, read_toml
-from regard.data import store
+from regard.data import png, store, wav
 from regard.data.image import read as read_picture
 from regard.data.sound import read as read_sound
 from regard.data.source import understand
 from regard.data.store import Ids, Store
+from regard.interop.spm import SentencePiece
 from regard.run import archive, weights
 from regard.run.checkpoint import MANIFEST, Checkpoints
 from regard.run.find import read_settings
@@ -38,6 +39,7 @@ from regard.run.load import read_task, write_task
 from regard.run.lock import NAME as LOCK
 from regard.run.lock import Lock
 from regard.run.settings import RunSettings
+from regard.run.vectors import read_vectors
 from regard.studio import live
 from regard.studio.shelf import is_live
 from regard.text.codec import Codec
@@ -97,6 +99,16 @@ def checkpointed(folder: Path) -> Path:
 
 def prepared(folder: Path) -> Path:
     return store.write(folder / "train", [{"source": np.arange(3)}], {"source": Ids()}).folder
+
+
+def pictured(folder: Path) -> Path:
+    (folder / "a.png").write_bytes(png.encode(np.zeros((4, 4, 1), np.uint8)))
+    return folder
+
+
+def sounding(folder: Path) -> Path:
+    (folder / "a.wav").write_bytes(wav.encode(wav.Clip(np.zeros(800, np.float32), 8_000)))
+    return folder
 
 
 def load_archive(path: Path) -> object:
@@ -222,6 +234,22 @@ TABLE = {
     "parallel text": pairs("a.en", "a.de", LINES, "data/lines"),
     "links": Loader(
         "traces/head_survey", "a.links", load_links, {**LINES, "links": worst.repeated("0-0 ")}
+    ),
+    "trees": texts("a.mrg", worst.TREES, "data/formats/bracketed text/trees"),
+    "vectors": Loader(
+        "run/vectors",
+        "a.vec",
+        lambda path: read_vectors(path, {"a": 5, "a b": 6}),
+        worst.VECTORS,
+    ),
+    "captions": Loader(
+        "data/formats/captioned", "a.tsv", examples(), worst.tables(".png"), pictured
+    ),
+    "recordings": Loader(
+        "data/formats/spoken", "a.tsv", examples(), worst.tables(".wav"), sounding
+    ),
+    "pieces of sentencepiece": Loader(
+        "interop/spm", "a.spm", SentencePiece.read, worst.SENTENCEPIECE
     ),
     "gzip": Loader("data/lines", "a.txt", examples(), worst.bombs(gzip.compress)),
     "xz": Loader("data/lines", "a.txt", examples(), worst.bombs(lzma.compress)),
@@ -360,7 +388,6 @@ OURS = {  # why a module that reads is not in the table
     "interop/incoming": "settings and vocabularies of a model that is brought, up to 64 MiB",
     "interop/importing": "settings up to 4 MiB, and a text file to compare answers on",
     "interop/marian": "the vocabulary of a model that is brought, up to 64 MiB",
-    "interop/spm": "pieces of a model that is brought, up to a bound, field by field",
     "studio/refusal": "a request, up to its bound: tests/studio/test_body.py measures it",
 }
 OTHER_OPENS = re.compile(

@@ -192,6 +192,65 @@ CONLLU = {
     "columns": repeated("1\t"),
 }
 
+TREES = {
+    "trees": repeated("(S (A a))\n", "(S (A a) (B b))\n"),
+    "lines of a tree": repeated("(A a)\n", "(S (A a)\n(B b)\n", ")"),
+    "a tree of one line": repeated("(A a)", "(S (A a)(B b)", ")"),
+    "brackets that stay open": repeated("(S\n", "(S (A a) (B b))\n"),
+    "brackets in brackets": lambda size: b"(S" * (size // 4) + b" a" + b")" * (size // 4 - 1),
+    "brackets that close": repeated(")", "(S (A a) (B b))\n"),
+    "brackets without names": repeated("()", "(S (A a) (B b)", ")"),
+    "words": repeated(" a", "(S (A a) (B b", "))"),
+    "spaces": repeated(" ", "(S (A a) (B b", "))"),
+    "traces": repeated("(-NONE- *)", "(S (A a) (B b)", ")"),
+}
+VECTORS = LINES | {
+    "words": repeated("a 0.5 0.25 1\n", "b 1 2 3\n"),
+    "strangers": numbered("w{} 0.5 0.25 1\n", "b 1 2 3\n"),
+    "numbers of a word": repeated(" 1", "a 1 2\na", "\n"),
+    "a wide vector": repeated(" 1", "a"),
+    "a head that lies": repeated("a 1 2\n", "999999999 4096\n"),
+    "digits": repeated("9", "a 1 2\na 1 "),
+    "a long word": repeated("a", "a 1 2\n", " 1 2\n"),
+    "words of words": repeated("a ", "a 1 2\n", " 1 2\n"),
+}
+NAMES = {  # a table of files beside a picture or a sound of the name `a`; `{}` is its ending
+    "rows": "a{}\tone\n",
+    "strangers": "b/{n}{}\tone\n",
+    "long ways": "a/" * 500 + "a{}\tone\n",
+    "dots": "../" * 20 + "./" * 500 + "a{}\tone\n",
+    "texts": "a{}\t" + "one " * 200 + "\n",
+    "cells": "a{}" + "\tone" * 200 + "\n",
+}
+
+
+def tables(ending: str) -> dict[str, Make]:
+    """Tables that name one file again and again, and others that are not there."""
+    return LINES | {
+        name: numbered(row.replace("{}", ending).replace("{n}", "{}"), f"a{ending}\tone\n")
+        for name, row in NAMES.items()
+    }
+
+
+def stretch(field: int, content: bytes) -> bytes:
+    """A field of a message of protocol buffers, up to 127 bytes of it."""
+    return bytes([field << 3 | 2, len(content)]) + content
+
+
+def piece(text: bytes) -> bytes:
+    return stretch(1, stretch(1, text) + b"\x15\0\0\0\0")
+
+
+SENTENCEPIECE = LINES | {
+    "pieces": repeated(piece(b"ab")),
+    "empty pieces": repeated(piece(b"")),
+    "numbers": repeated(b"\x08\1"),
+    "a number without end": repeated(b"\xff", b"\x08"),
+    "pieces of pieces": repeated(stretch(1, stretch(1, stretch(1, b"")) * 9)),
+    "trainers": repeated(stretch(2, b"\x18\1")),
+    "a stretch that lies": repeated(b"a", b"\x0a\xff\xff\xff\xff\x0f"),
+}
+
 
 def bombs(pack: Callable[[bytes], bytes]) -> dict[str, Make]:
     """What unpacks to as much as the format allows: a packed piece again and again."""
