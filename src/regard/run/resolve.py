@@ -115,7 +115,7 @@ def _refuse_new(earlier: Path, **given: Any) -> None:
         if value and value != earlier:
             shown = value if isinstance(value, str) else str(value[0] if name == "valid" else value)
             raise UsageError(
-                f"{earlier} is a run already, and goes on with its own settings and data",
+                f"{earlier} is a run already, and continues with its own settings and data",
                 where=f'{name}="{shown}"',
                 remedy="leave this out, or name the data again, and another folder: "
                 "regard train train.en train.de --out runs/other",
