@@ -1,6 +1,7 @@
 """A model that somebody brings gives the same trace as ours: tokens with words, attentions, its answer."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import regard
 from regard.errors import ModelFileError, UsageError
 from regard.interop import tokens
 from regard.interop.bring import Brought
-from regard.show.notebook import head_view, neuron_view
+from regard.show.notebook import head_view, model_view, neuron_view
 from tests.interop import kit
 
 PIECES = [
@@ -205,9 +206,36 @@ def test_the_calls_of_bertviz(tmp_path):
     assert neuron_view(
         model, "bert", tokenizer, "the dogs", "a cat", layer=1, head=2, html_action="return"
     )
+    assert neuron_view.show(
+        model, "bert", tokenizer, "the dogs", display_mode="light", html_action="return"
+    )
     known, _, _ = kit.made("mpnet")
     with pytest.raises(UsageError, match="no queries and keys"):
         neuron_view(known, "mpnet", tokenizer, "the dogs", html_action="return")
+
+
+def test_the_calls_of_bertviz_for_an_encoder_and_a_decoder():
+    model, inputs, _ = kit.made("t5", "eager")
+    inputs = {name: value[:1] for name, value in inputs.items()}
+    output = model(**inputs, output_attentions=True)
+    names = word_pieces().convert_ids_to_tokens
+    shown = model_view(
+        encoder_attention=output.encoder_attentions,
+        decoder_attention=output.decoder_attentions,
+        cross_attention=output.cross_attentions,
+        encoder_tokens=names(inputs["input_ids"][0]),
+        decoder_tokens=names(inputs["decoder_input_ids"][0]),
+        include_layers=[1],
+        include_heads=[2, 0],
+        html_action="return",
+    )
+    found = json.loads(re.search(r'id="description">(.*?)</script>', shown.data, re.S)[1])
+    sites = found["trace"]["sites"]
+    assert [(one["kind"], one["layer"], one["shape"]) for one in sites] == [
+        ("encoder-self", 1, [2, 7, 7]),
+        ("decoder-self", 1, [2, 5, 5]),
+        ("cross", 1, [2, 5, 7]),
+    ]
 
 
 def test_what_is_missing_is_said():

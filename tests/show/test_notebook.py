@@ -86,6 +86,28 @@ def test_encoder_and_decoder():
     )
 
 
+def test_several_heads_are_all_that_the_page_has():
+    given = attention(2, heads=3)
+    shown = described(head_view(given, TOKENS, layer=1, heads=[2, 0], html_action="return"))
+    assert [site["shape"] for site in shown["trace"]["sites"]] == [[2, 5, 5]] * 2
+    sharpest = [float(given[1][0, head].max(-1).values.mean()) for head in (2, 0)]
+    np.testing.assert_allclose(shown["trace"]["sites"][1]["sharpness"], sharpest, atol=1e-6)
+    assert shown["opening"]["selection"].get("head") is None
+
+
+def test_marks_of_pieces_are_taken_away_or_left():
+    for pretty, expected in ((True, ["▁a", "b", "c"]), (False, ["Ġa", "b</w>", "c"])):
+        shown = described(
+            head_view(
+                attention(1, queries=3, keys=3),
+                ["Ġa", "b</w>", "c"],
+                prettify_tokens=pretty,
+                html_action="return",
+            )
+        )
+        assert shown["trace"]["axes"]["source"]["pieces"] == expected
+
+
 def test_the_second_sentence_is_marked():
     for tokens, marked in ((["a", "b", "c", "d", "e"], "┃d"), (["▁a", "▁b", "c", "▁d", "e"], "┃d")):
         shown = described(head_view(attention(), tokens, 3, html_action="return"))
@@ -117,6 +139,12 @@ def test_a_trace_of_our_own():
         (lambda: head_view(attention(), TOKENS, cross_attention=attention()), "not both"),
         (lambda: head_view(attention(), TOKENS, html_action="print"), "no action 'print'"),
         (lambda: head_view("runs/a"), "there is no text"),
+        (lambda: head_view(attention(), TOKENS, heads=[0, 2]), "no head 2"),
+        (lambda: head_view(attention(), TOKENS, heads=[]), "no head is chosen"),
+        (lambda: model_view(attention(), TOKENS, include_heads=[-1]), "no head -1"),
+        (lambda: model_view(attention(), TOKENS, display_mode="blue"), "no display mode 'blue'"),
+        (lambda: head_view(attention()), "encoder-self attention needs its tokens"),
+        (lambda: head_view(cross_attention=attention(), encoder_tokens=TOKENS), "needs its tokens"),
         (lambda: model_view("runs/a", TOKENS), "a list is no text"),
         (lambda: neuron_view("runs/a"), "there is no text"),
         (lambda: neuron_view("runs/a", sentence_a="a", sentence_b="b"), "one text at a time"),

@@ -273,9 +273,10 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
     """The trace of a text, or of the model's own example; of a Hugging Face folder, as it answers."""
     from regard.answer.predictor import Predictor
     from regard.answer.tracing import trace
-    from regard.interop.bring import Brought, is_folder
+    from regard.interop.bring import Brought
+    from regard.run.find import is_brought
 
-    if is_folder(run):
+    if is_brought(run):
         if not text:
             raise UsageError("there is no text to look at", str(run), "type one, in quotes")
         if to is not None:

@@ -70,8 +70,9 @@ def senses(
     check_there(model, [corpus] if corpus else ())
     from regard.answer.predictor import Predictor
     from regard.answer.studies import sense_steps, texts_of
-    from regard.interop.bring import Brought, is_folder
+    from regard.interop.bring import Brought
     from regard.interop.studied import refuse_language, sense_steps_of
+    from regard.run.find import is_brought
     from regard.traces.head_survey import finished, read
     from regard.traces.senses import at_layer
 
@@ -86,7 +87,7 @@ def senses(
         return
     own = None if corpus is None else [one.text for one in read([corpus])]
     texts = texts_of(word, own)
-    if is_folder(model):
+    if is_brought(model):
         refuse_language(to)
         steps = sense_steps_of(Brought.open(model), word, texts, groups=clusters, most=most)
     else:

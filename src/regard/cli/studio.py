@@ -26,8 +26,8 @@ def studio(
         list[Path] | None,
         Argument(
             metavar="[RUN]...",
-            help="Run folders, zip archives of runs, or models that come with regard. Without any, all "
-            "runs in runs/ and all models that come with regard.",
+            help="Run folders, zip archives of runs, models that come with regard, or folders of Hugging "
+            "Face's. Without any, all runs in runs/ and all models that come with regard.",
         ),
     ] = None,
     host: Annotated[
@@ -103,6 +103,7 @@ def _unpacked(path: Path, stack: ExitStack) -> Path:
     """The folder of a run; an archive is unpacked for as long as the studio is open."""
     from regard import box
     from regard.errors import ModelFileError
+    from regard.run.find import is_brought
 
     if not path.exists() and str(path) in box.names():
         return box.folder(str(path))
@@ -110,7 +111,7 @@ def _unpacked(path: Path, stack: ExitStack) -> Path:
         from regard.run.find import folder_of
 
         path = stack.enter_context(folder_of(path))
-    if (path / "config.json").is_file() and not (path / "config.toml").is_file():
+    if is_brought(path):
         return _imported(path, stack)
     if not (path / "config.toml").is_file():
         raise ModelFileError(
@@ -122,14 +123,25 @@ def _unpacked(path: Path, stack: ExitStack) -> Path:
 
 
 def _imported(path: Path, stack: ExitStack) -> Path:
-    """A Hugging Face folder as a run that is there for as long as the studio is open."""
+    """A Hugging Face folder as a run that is there for as long as the studio is open.
+
+    What no run can hold is looked into as it is, which needs the library it was written by.
+    """
     from tempfile import TemporaryDirectory
 
+    from regard.errors import RegardError
+    from regard.interop.bring import check_folder
     from regard.interop.importing import bring_in
 
     place = stack.enter_context(TemporaryDirectory(prefix="regard-"))
-    output.say(f"importing {path.name}; `regard models import` makes a run that stays")
-    return bring_in(path, Path(place) / (path.resolve().name or "imported")).folder
+    try:
+        made = bring_in(path, Path(place) / (path.resolve().name or "imported")).folder
+    except RegardError as fault:
+        check_folder(path)
+        output.say(f"{path.name} is opened to be looked into, by transformers: {fault.what}")
+        return path
+    output.say(f"imported {path.name}; `regard models import` makes a run that stays")
+    return made
 
 
 def _token(given: str | None, file: Path | None) -> str | None:

@@ -127,12 +127,12 @@ def _asked(model: str, to: str | None) -> tuple[Look, Callable[[], list[Sentence
     from regard.answer.predictor import Predictor
     from regard.answer.studies import first_direction, need_words, own_sentences
     from regard.answer.tracing import looker
-    from regard.interop.bring import is_folder
     from regard.interop.studied import look_of
+    from regard.run.find import is_brought
     from regard.traces.examples import SENTENCES
     from regard.traces.head_survey import Sentence
 
-    if is_folder(model):
+    if is_brought(model):
         return look_of(model, to), lambda: [Sentence.of(text) for text in SENTENCES]
     predictor = Predictor.load(model, "cpu", note=output.say, looking=True)
     need_words(predictor)

@@ -26,7 +26,7 @@ from regard.interop import tokens
 from regard.interop.recorder import Recorder, recording, require_calls
 from regard.interop.sites import sites_of
 from regard.models import SOURCE
-from regard.run.find import read_bounded
+from regard.run.find import is_brought, read_bounded
 from regard.run.folder import Run
 from regard.tasks import Prediction
 from regard.tasks.axis import Axis
@@ -36,12 +36,6 @@ from regard.traces.site import TracedSite
 from regard.traces.trace import Trace
 
 MOST = 20  # symbols that a language model adds to a text by default
-
-
-def is_folder(path: str | Path) -> bool:
-    """Whether a folder is one of Hugging Face's, and no run of ours."""
-    path = Path(path)
-    return (path / "config.json").is_file() and not (path / "config.toml").is_file()
 
 
 @final
@@ -59,20 +53,15 @@ class Brought:
         folder = Path(folder)
         library = library_for(str(folder))
         try:
-            kinds = json.loads(read_bounded(folder / "config.json", "configuration", 1 << 22)).get(
-                "architectures"
-            )
-            kind = getattr(library, (kinds or ["AutoModel"])[0], library.AutoModel)
+            kind = _kind(folder, library)
+            refuse_other_input(kind, str(folder))
             with quiet(library):
                 model = kind.from_pretrained(folder, local_files_only=True)
                 tokenizer = library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        except RegardError:
+            raise
         except (OSError, ValueError, KeyError, ImportError, AttributeError, TypeError) as fault:
-            what = " ".join(str(fault).split())[:300]
-            raise ModelFileError(
-                f"transformers cannot open this folder: {what}",
-                where=str(folder),
-                remedy="it needs config.json, the weights and the tokenizer, as save_pretrained writes them",
-            ) from None
+            raise _unopened(folder, fault) from None
         return cls(model.eval(), tokenizer, folder.name)
 
     @property
@@ -124,6 +113,7 @@ class Brought:
         """
         if not isinstance(text, str):
             raise UsageError(f"{kind_of(text)} is no text", "text", "give a string")
+        refuse_other_input(type(self.model), self.name or "model")
         self.model.eval()
         texts = [text] if second is None else [text, second]
         encoding = self.tokenizer(*texts, return_tensors="pt")
@@ -274,6 +264,48 @@ class Brought:
         return sites_of(self.model, recorder, axes, states)
 
 
+def _kind(folder: Path, library: Any) -> Any:
+    """The class of the model in a folder, as its configuration says."""
+    settings = json.loads(read_bounded(folder / "config.json", "configuration", 1 << 22))
+    kinds = settings.get("architectures")
+    return getattr(library, (kinds or ["AutoModel"])[0], library.AutoModel)
+
+
+def check_folder(folder: str | Path) -> None:
+    """Refuse a folder that cannot be looked into by text, without reading its weights."""
+    folder = Path(folder)
+    library = library_for(str(folder))
+    try:
+        kind = _kind(folder, library)
+        with quiet(library):
+            library.AutoConfig.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, KeyError, AttributeError) as fault:
+        raise _unopened(folder, fault) from None
+    refuse_other_input(kind, str(folder))
+
+
+def _unopened(folder: Path, fault: Exception) -> ModelFileError:
+    what = " ".join(str(fault).split())[:300]
+    return ModelFileError(
+        f"transformers cannot open this folder: {what}",
+        where=str(folder),
+        remedy="it needs config.json, the weights and the tokenizer, as save_pretrained writes them",
+    )
+
+
+def refuse_other_input(kind: Any, where: str) -> None:
+    """Models of pictures or sounds are looked into where they are called."""
+    given = getattr(kind, "main_input_name", "input_ids")
+    if given in {"input_ids", "inputs_embeds"}:
+        return
+    raise UsageError(
+        f"this {kind.__name__} reads {given.replace('_', ' ')}, and no text",
+        where=where,
+        remedy=f"call it in Python: `with regard.watch(model) as seen: model({given}=...)`, and ask "
+        "`seen.weights(path)` for its maps",
+    )
+
+
 def library_for(where: str) -> Any:
     """Hugging Face's library, which is an extra."""
     try:
@@ -326,7 +358,7 @@ def trace(  # noqa: PLR0913
     if isinstance(model, nn.Module):
         brought = Brought(model, _tokenizer(tokenizer), type(model).__name__)
         return _trace_brought(brought, text, second, answer, beam, most)
-    if isinstance(model, str | Path) and is_folder(model):
+    if isinstance(model, str | Path) and is_brought(model):
         model = Brought.open(model)
     if isinstance(model, Brought):
         pair = (tokenizer, text) if isinstance(tokenizer, str) else (text, second)

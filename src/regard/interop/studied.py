@@ -21,7 +21,8 @@ import torch
 from regard.answer.predictor import Predictor
 from regard.answer.tracing import looker
 from regard.errors import UsageError
-from regard.interop.bring import Brought, is_folder
+from regard.interop.bring import Brought
+from regard.run.find import is_brought
 from regard.tasks.axis import Axis
 from regard.traces.head_survey import Look, Steps
 from regard.traces.senses import Occurrence, Senses, find, grouped, translated_by
@@ -33,7 +34,7 @@ Texts = Mapping[str, Sequence[str]]
 
 def look_of(model: str | Path, to: str | None = None, note: Note | None = None) -> Look:
     """`look(text, target)` of a run of ours, or of a folder of Hugging Face's."""
-    if not is_folder(model):
+    if not is_brought(model):
         return looker(Predictor.load(model, "cpu", note=note, looking=True), to)
     refuse_language(to)
     return brought_look(Brought.open(model))

@@ -18,6 +18,12 @@ _LONGEST_WORDS = 2_000
 _SNIFF = 512
 
 
+def is_brought(path: str | Path) -> bool:
+    """Whether a folder is one of Hugging Face's, and no run of ours."""
+    path = Path(path)
+    return (path / "config.json").is_file() and not (path / "config.toml").is_file()
+
+
 @contextlib.contextmanager
 def folder_of(path: Path) -> Iterator[Path]:
     """The run folder itself, or one that an archive of it was unpacked into for a moment.

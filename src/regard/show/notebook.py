@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any, cast, final, get_args
 
 import numpy as np
 from torch import nn
 
 from regard.answer.predictor import Predictor
 from regard.errors import UsageError, kind_of
-from regard.interop.bring import Brought, is_folder, trace
+from regard.interop.bring import Brought, trace
 from regard.question import Question
+from regard.run.find import is_brought
 from regard.run.folder import Run
 from regard.show.page import Theme, View, framed, page
 from regard.tasks import Prediction
@@ -71,12 +72,16 @@ def head_view(  # noqa: PLR0913, PLR0917
     """Lines from each token to those it looks at, one colour a head.
 
     `head_view(model, text)` looks into a model of ours; `head_view(attention, tokens)` shows the weights of
-    any model, (1, heads, query, key) a layer.
+    any model, (1, heads, query, key) a layer. One of `heads` is what the page begins with; of several, the
+    page has those alone, numbered from 0.
     """
     given = _Given(attention, tokens, sentence_b_start, prettify_tokens, include_layers)
     seen = given.seen(
         encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens
     )
+    _require_heads(seen, heads, "heads")
+    if heads is not None and len(heads) > 1:  # a page begins with one head, or with all that it has
+        seen = _only(seen, heads)
     head = heads[0] if heads is not None and len(heads) == 1 else None
     return _shown(seen, "lines", layer, head, None, html_action)
 
@@ -86,7 +91,7 @@ def model_view(  # noqa: PLR0913, PLR0917
     tokens: Sequence[str] | str | None = None,
     sentence_b_start: int | None = None,
     prettify_tokens: bool = True,
-    display_mode: Theme | None = None,
+    display_mode: str | None = None,
     encoder_attention: Layers | None = None,
     decoder_attention: Layers | None = None,
     cross_attention: Layers | None = None,
@@ -112,7 +117,7 @@ def neuron_view(
     tokenizer: object = None,
     sentence_a: str | None = None,
     sentence_b: str | None = None,
-    display_mode: Theme | None = None,
+    display_mode: str | None = None,
     layer: int | None = None,
     head: int | None = None,
     html_action: str = "view",
@@ -149,8 +154,12 @@ def neuron_view(
     return _shown(seen, "neurons", layer, head, display_mode, html_action)
 
 
+# BertViz's notebooks call `neuron_view.show(model, model_type, tokenizer, sentence_a, sentence_b)`.
+neuron_view.show = neuron_view  # type: ignore[attr-defined]
+
+
 def _is_brought(model: object) -> bool:
-    return isinstance(model, Brought) or (isinstance(model, str | Path) and is_folder(model))
+    return isinstance(model, Brought) or (isinstance(model, str | Path) and is_brought(model))
 
 
 @final
@@ -212,7 +221,7 @@ class _Given:
         return Trace("", "", Question(_text(axes.get("source"))), answer, (), axes, sites)
 
     def _axis(self, tokens: Sequence[str], second: int | None = None) -> Axis:
-        names = [str(token).replace("Ġ", "▁") if self.prettify else str(token) for token in tokens]
+        names = [_pretty(str(token)) if self.prettify else str(token) for token in tokens]
         if second is not None and 0 < second < len(names):
             own = names[second]  # where the second sentence begins
             names[second] = f"▁┃{own[1:]}" if own.startswith("▁") else f"┃{own}"
@@ -239,8 +248,15 @@ class _Given:
                     f"no layer {layer}", where="include_layers", remedy=f"there are {len(given)}"
                 )
             weights = _array(given[layer], kind)
-            weights = weights if self.heads is None else weights[list(self.heads)]
-            sizes = tuple(len(axes.get(side, ())) for side in sides)
+            if self.heads is not None:
+                _require_head(self.heads, len(weights), "include_heads")
+                weights = weights[list(self.heads)]
+            for side in sides:
+                if len(axes.get(side, ())) == 0:
+                    own = {"source": "encoder_tokens", "target": "decoder_tokens"}[side]
+                    where = "tokens" if self.attention is not None else own
+                    raise UsageError(f"{kind} attention needs its tokens", where, f"give `{where}`")
+            sizes = tuple(len(axes[side]) for side in sides)
             if weights.shape[1:] != sizes:
                 raise UsageError(
                     f"a layer has {weights.shape[1]} x {weights.shape[2]} weights for "
@@ -249,6 +265,28 @@ class _Given:
                     remedy="give the tokens that the model read, special ones too",
                 )
             yield _bare(weights, kind, layer, sides)
+
+
+def _require_heads(seen: Trace, heads: Sequence[int] | None, where: str) -> None:
+    if heads is not None:
+        _require_head(heads, min((site.heads for site in seen.sites), default=0), where)
+
+
+def _require_head(heads: Sequence[int], count: int, where: str) -> None:
+    if wrong := [head for head in heads if not 0 <= head < count]:
+        raise UsageError(f"no head {wrong[0]}", where=where, remedy=f"there are {count}, from 0")
+    if len(heads) == 0:
+        raise UsageError("no head is chosen", where=where, remedy="leave it out for all of them")
+
+
+def _only(seen: Trace, heads: Sequence[int]) -> Trace:
+    """The same with these heads alone."""
+    chosen = list(heads)
+    sites = []
+    for site in seen.sites:
+        changes: dict[str, Any] = {name: own[chosen] for name, own in site.arrays().items()}
+        sites.append(replace(site, **changes))
+    return replace(seen, sites=tuple(sites))
 
 
 def _asked(model: Any, text: object, second: str | None = None) -> Trace:
@@ -260,6 +298,11 @@ def _asked(model: Any, text: object, second: str | None = None) -> Trace:
             remedy='give the text, as in head_view(model, "two dogs run")',
         )
     return trace(model, text) if second is None else trace(model, text, second=second)
+
+
+def _pretty(token: str) -> str:
+    """A piece without the marks of byte-level and of the first byte-pair vocabularies."""
+    return token.replace("Ġ", "▁").replace("</w>", "")
 
 
 def _text(axis: Axis | None) -> str:
@@ -297,12 +340,22 @@ def _shown(
     view: View,
     layer: int | None,
     head: int | None,
-    theme: Theme | None,
+    theme: str | None,
     action: str,
 ) -> Page | None:
+    if theme not in (None, *get_args(Theme)):
+        raise UsageError(f"no display mode '{theme}'", where="display_mode", remedy="light or dark")
     if action not in ("view", "return"):
         raise UsageError(f"no action '{action}'", where="html_action", remedy="view or return")
-    made = Page(page(seen, view=view, site=_of_layer(seen, layer), head=head, theme=theme))
+    made = Page(
+        page(
+            seen,
+            view=view,
+            site=_of_layer(seen, layer),
+            head=head,
+            theme=cast("Theme | None", theme),
+        )
+    )
     if action == "return":
         return made
     notebook = sys.modules.get("IPython")

@@ -14,6 +14,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from regard.errors import RegardError
 from regard.studio import schema
+from regard.studio.brought import check_brought
 from regard.studio.checks import check_cost, check_files, check_goal, goal_of, symbols_of
 from regard.studio.refusal import Refusal, as_json
 from regard.studio.schema import AnswerAsked, TraceAsked
@@ -22,6 +23,7 @@ from regard.studio.state import Studio, warm_studio
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
     from regard.decode import DecodeSettings
+    from regard.interop.bring import Brought
 
 router = APIRouter(prefix="/api", tags=["trace"])
 Here = Annotated[Studio, Depends(warm_studio)]
@@ -64,7 +66,9 @@ def streamed(lines: AsyncIterator[bytes]) -> Response:
     return StreamingResponse(lines, headers=headers, media_type=LINES)
 
 
-async def _answers(work: _Work, passage: _Passage, request: Request) -> AsyncIterator[bytes]:
+async def _answers(
+    work: _Work | _Brought, passage: _Passage, request: Request
+) -> AsyncIterator[bytes]:
     studio = work.studio
     yield json_line("parts", passage.as_dict())
     said = [part.text for part in passage.parts]
@@ -173,7 +177,39 @@ class _Work:
         return {"id": self.studio.traces.add(found), **overview(found)}
 
 
-async def _work(asked: TraceAsked, request: Request, studio: Studio) -> _Work:
+@final
+@dataclass(frozen=True)
+class _Brought:
+    """A question to a model of Hugging Face's, which reads it as a whole and answers as it does."""
+
+    brought: Brought
+    asked: TraceAsked
+    studio: Studio
+
+    def whole(self) -> _Passage:
+        """The text as one part; a costly one is refused before it waits."""
+        check_brought(self.brought, self.asked, self.studio.limits)
+        return _Passage.whole(self.asked.text, None)
+
+    def passage(self, split: bool | None) -> _Passage:
+        """The same: where its sentences end, it does not say."""
+        del split
+        return self.whole()
+
+    def answered(self, text: str, to: str | None = None) -> dict[str, Any]:
+        """The trace of one text, kept, as the page hears of it; the thread of the model does this."""
+        from regard.traces.overview import overview
+
+        del to
+        most = self.asked.max_length
+        most = most if most is None else min(most, self.studio.limits.written)
+        found = self.brought.trace(text, beam=self.asked.beam, most=most)
+        return {"id": self.studio.traces.add(found), **overview(found)}
+
+
+async def _work(asked: TraceAsked, request: Request, studio: Studio) -> _Work | _Brought:
+    if studio.shelf.is_brought(asked.run):
+        return _Brought(await brought(studio, asked.run, request), asked, studio)
     predictor = await loaded(studio, asked.run, request)
     check_files(predictor, asked.text)
     return _Work(predictor, asked, _settings(predictor, asked, studio.limits.written), studio)
@@ -185,6 +221,11 @@ async def loaded(studio: Studio, run: str, request: Request) -> Predictor:
     if predictor is None:
         predictor = await studio.queue.do(lambda: studio.shelf.predictor(run), request)
     return predictor
+
+
+async def brought(studio: Studio, run: str, request: Request) -> Brought:
+    """A model of Hugging Face's, opened if need be."""
+    return await studio.queue.do(lambda: studio.shelf.brought(run), request)
 
 
 def json_line(kind: str, entry: Mapping[str, Any]) -> bytes:

@@ -63,8 +63,8 @@ def samples(name: Name, studio: Here, after: After = -1) -> Response:
 
 @router.get("/runs/{name}/settings", summary="All that decided a run")
 def settings(name: Name, studio: Here) -> Response:
-    """What config.toml holds, but for where its files lay; nothing of a run that is only being prepared."""
-    if studio.shelf.is_coming(name):
+    """What config.toml holds, but for where its files lay; nothing where there is none (yet)."""
+    if studio.shelf.is_coming(name) or studio.shelf.is_brought(name):
         return as_json({})
     found = studio.shelf.settings(name).model_dump(mode="json")
     for role in ("train", "valid", "test"):

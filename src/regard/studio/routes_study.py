@@ -17,7 +17,7 @@ from regard.errors import RegardError
 from regard.studio import schema
 from regard.studio.checks import check_cost, check_files
 from regard.studio.refusal import Refusal, as_json
-from regard.studio.routes_answer import STREAM, json_line, loaded, streamed
+from regard.studio.routes_answer import STREAM, brought, json_line, loaded, streamed
 from regard.studio.schema import HeadsAsked, SensesAsked
 from regard.studio.state import Studio, warm_studio
 
@@ -44,6 +44,8 @@ async def heads(asked: HeadsAsked, request: Request, studio: Here) -> Response:
     from regard.answer.studies import fit_to_judge, head_steps, own_sentences
     from regard.traces.head_survey import Sentence
 
+    if studio.shelf.is_brought(asked.run):
+        return await _brought_heads(asked, request, studio)
     predictor = await loaded(studio, asked.run, request)
     check_files(predictor, *(asked.sentences or ()))
     await asyncio.to_thread(_check, predictor, asked.sentences, studio)
@@ -88,6 +90,13 @@ async def senses(asked: SensesAsked, request: Request, studio: Here) -> Response
 
     word = asked.word.strip()
     texts = texts_of(word, asked.sentences)
+    if studio.shelf.is_brought(asked.run):
+        from regard.interop.studied import refuse_language, sense_steps_of
+
+        refuse_language(asked.to)
+        model = await brought(studio, asked.run, request)
+        found = sense_steps_of(model, word, texts, most=studio.limits.sentences)
+        return await _study(asked, found, lambda s: {**senses_about(s), "to": ""}, request, studio)
     predictor = await loaded(studio, asked.run, request)
     check_files(predictor, *(asked.sentences or ()))
     await asyncio.to_thread(_check, predictor, asked.sentences, studio)
@@ -96,6 +105,27 @@ async def senses(asked: SensesAsked, request: Request, studio: Here) -> Response
     return await _study(
         asked, steps, lambda found: {**senses_about(found), "to": to}, request, studio
     )
+
+
+async def _brought_heads(asked: HeadsAsked, request: Request, studio: Studio) -> Response:
+    """The heads of a model of Hugging Face's, over the sentences typed, or regard's own."""
+    from regard.answer.studies import fit_to_judge
+    from regard.interop.studied import brought_look, refuse_language
+    from regard.traces.examples import SENTENCES
+    from regard.traces.head_survey import Sentence, surveying
+
+    refuse_language(asked.to)
+    sentences = [Sentence.of(text) for text in asked.sentences or SENTENCES]
+    kept = fit_to_judge(sentences, most=studio.limits.sentences)
+    about = {
+        "sentences": len(kept),
+        "left_out": len(sentences) - len(kept),
+        "to": "",
+        "own": "typed" if asked.sentences else "regard",
+    }
+    model = await brought(studio, asked.run, request)
+    steps = surveying(brought_look(model), kept)
+    return await _study(asked, steps, lambda f: {**heads_about(f), **about}, request, studio)
 
 
 async def _study(

@@ -18,6 +18,8 @@ from regard import box
 from regard.box.card import Card
 from regard.box.card import read as read_card
 from regard.errors import ModelFileError, RegardError, nearest
+from regard.run.find import is_brought
+from regard.studio.brought import described, opened
 from regard.studio.live import first_line, read_lines
 from regard.studio.refusal import Refusal
 from regard.studio.work_queue import go_on
@@ -26,6 +28,7 @@ from regard.text.languages import NAMES
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
+    from regard.interop.bring import Brought
     from regard.run.settings import RunSettings
 
 
@@ -52,6 +55,7 @@ class Shelf:
         self._folders: dict[str, Path] = {}
         self._most, self._device, self._coming = most, device, coming
         self._loaded: OrderedDict[str, tuple[Stamp | None, Predictor]] = OrderedDict()
+        self._brought: dict[str, tuple[Stamp | None, Brought]] = {}
         self._told: dict[str, tuple[Any, dict[str, Any]]] = {}
         self._troubles: dict[str, str] = {}
         self._guard = threading.Lock()
@@ -137,6 +141,19 @@ class Shelf:
                 self._loaded.popitem(last=False)
         return fresh
 
+    def is_brought(self, name: str) -> bool:
+        """Whether it is a folder of Hugging Face's, which is looked into as it is."""
+        return is_brought(self.folder(name))
+
+    def brought(self, name: str) -> Brought:
+        """Its model and tokenizer; one such model is kept at a time."""
+        now = _stamp(self.folder(name) / "config.json")
+        known = self._brought.get(name)
+        if known is None or known[0] != now:
+            self._brought.clear()
+            known = self._brought[name] = (now, opened(self.folder(name)))
+        return known[1]
+
     def troubles(self) -> dict[str, str]:
         """What is wrong with which run, on disk, as it is now."""
         found = dict(self._troubles)
@@ -165,21 +182,26 @@ class Shelf:
     def about(self, name: str) -> dict[str, Any]:
         """A run in a few words: task, size, what it is made of, how good it is, whether it trains now."""
         folder = self.folder(name)
-        files = ("model.safetensors", "metrics.jsonl", "config.toml")
+        files = ("model.safetensors", "metrics.jsonl", "config.toml", "config.json")
         state = tuple(_stamp(folder / file) for file in files)
         known = self._told.get(name)
         if known is None or known[0] != state:
             known = (state, self._describe(name))
             self._told[name] = known
-        ready = state[0] is not None or name in self._loaded
+        ready = state[0] is not None or name in self._loaded or is_brought(folder)
         live = is_live(folder) or name == self._coming()
         return {"name": name, **known[1], "live": live, "ready": ready}
 
     def _is_there(self, name: str) -> bool:
         has_settings = (self._folders[name] / "config.toml").is_file()
+        has_settings = has_settings or is_brought(self._folders[name])
         return has_settings or name in self._loaded or name == self._coming()
 
     def _describe(self, name: str) -> dict[str, Any]:
+        if is_brought(folder := self._folders[name]):
+            size = _parameters(folder / "model.safetensors")
+            place = _place(name, folder, self._is_own)
+            return {**described(folder), "parameters": size, "place": place}
         try:
             settings = self.settings(name)
         except (RegardError, OSError):
