@@ -271,6 +271,13 @@ def _kind(folder: Path, library: Any) -> Any:
     return getattr(library, (kinds or ["AutoModel"])[0], library.AutoModel)
 
 
+def task_of(architecture: str) -> str:
+    """The task whose words fit a model of this class; one that only reads says nothing."""
+    if architecture.endswith(("ForConditionalGeneration", "MTModel")):
+        return "translate"
+    return "classify" if architecture.endswith("ForSequenceClassification") else "language"
+
+
 def check_folder(folder: str | Path) -> None:
     """Refuse a folder that cannot be looked into by text, without reading its weights."""
     folder = Path(folder)

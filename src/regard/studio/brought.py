@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from regard.interop.bring import Brought
     from regard.studio.schema import TraceAsked
 
-TASKS = {  # by the end of an architecture's name; what reads alone is looked into like a language model
-    "ForConditionalGeneration": "translate",
-    "MTModel": "translate",
-    "ForSequenceClassification": "classify",
-}
 HEADS = ("num_attention_heads", "n_heads", "n_head", "num_heads", "encoder_attention_heads")
 LAYERS = ("num_hidden_layers", "n_layers", "n_layer", "num_layers", "encoder_layers")
 
@@ -36,11 +31,12 @@ def settings_of(folder: Path) -> dict[str, Any]:
 
 def described(folder: Path) -> dict[str, Any]:
     """The folder in a few words, as a page lists it."""
+    from regard.interop.bring import task_of
+
     known = settings_of(folder)
     architecture = str((known.get("architectures") or [known.get("model_type", "")])[0])
-    task = next((task for end, task in TASKS.items() if architecture.endswith(end)), "language")
     return {
-        "task": task,
+        "task": task_of(architecture),
         "summary": f"{architecture} of Hugging Face's, to be looked into: it cannot be trained here",
         "languages": {},
         "example": "",
