@@ -109,6 +109,59 @@ def test_palettes_and_two_colours(tmp_path):
     assert set(np.unique(bits)) <= {0, 255}
 
 
+def test_a_moving_picture_is_its_first_and_a_clear_colour_of_a_palette_is_white(tmp_path):
+    frames = [PIL.new("RGB", (20, 10), colour) for colour in ("red", "blue")]
+    moving = saved(frames[0], "GIF", save_all=True, append_images=frames[1:], duration=9)
+    assert (read(file(tmp_path, moving, "a.gif")) == (255, 0, 0)).all()
+    drawn = PIL.new("P", (4, 4), 0)
+    drawn.putpalette([0, 0, 0, 255, 0, 0])
+    drawn.putpixel((1, 2), 1)
+    found = read(file(tmp_path, saved(drawn, "PNG", transparency=0), "b.png"))
+    assert found[0, 0].tolist() == [255, 255, 255]
+    assert found[2, 1].tolist() == [255, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("form", "mark", "size"),
+    [
+        ("JPEG", (b"\xff\xc0", 5), struct.pack(">HH", 65_000, 65_000)),
+        ("GIF", (b"GIF", 6), struct.pack("<HH", 60_000, 60_000)),
+        ("BMP", (b"BM", 18), struct.pack("<ii", 10**6, -(10**6))),
+    ],
+)
+def test_a_small_file_that_says_it_is_huge_is_refused(tmp_path, form, mark, size):
+    data = bytearray(saved(of(SCENE, "RGB"), form))
+    place = data.index(mark[0]) + mark[1]
+    data[place : place + len(size)] = size
+    with pytest.raises(DataError, match=f"over {MOST_PIXELS:,} pixels") as told:
+        read(file(tmp_path, bytes(data), "huge"))
+    assert told.value.remedy
+
+
+def test_features_hold_no_objects_and_a_folder_is_no_picture(tmp_path):
+    np.savez(tmp_path / "a.npz", features=np.array([{"run": "me"}], dtype=object))
+    with pytest.raises(DataError, match="Object arrays cannot be loaded"):
+        read(str(tmp_path / "a.npz"))
+    with pytest.raises(DataError, match="this is a folder, and one picture is asked about"):
+        read(str(tmp_path))
+
+
+def test_names_with_a_new_line_and_several_captions_in_one_object(tmp_path):
+    file(tmp_path, png.encode(SCENE), "a\nb ü.png")
+    lines = [
+        {"file": "a\nb ü.png", "text": ["one", "", "two"]},
+        {"file": "a\nb ü.png", "text": ""},
+        {"file": "a\nb ü.png"},
+    ]
+    table = tmp_path / "all.jsonl"
+    table.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    tally = Tally()
+    (found,) = understand([table], Captioned).examples(tally)
+    assert found.texts == ("one", "two")
+    assert np.array_equal(read(found.picture), SCENE)
+    assert tally.dropped == {"empty": 1, "missing field": 1}
+
+
 def damaged(data: bytes, generator: Random) -> bytes:
     """Some bytes changed, a piece cut out, or the end missing."""
     changed = bytearray(data)

@@ -50,6 +50,23 @@ def test_integers_of_every_width_are_shares_of_the_loudest(bits, channels):
     assert found.samples[0] == -1.0
 
 
+@pytest.mark.parametrize(("kind", "bits"), [(1, 24), (3, 32), (7, 8)])
+def test_an_extensible_header_says_its_kind_further_down(kind, bits):
+    values = np.array([0.25, -0.5, 0.75], np.float32)
+    whole = np.rint(values * 2**23).astype("<i4").view(np.uint8).reshape(-1, 4)[:, :3].tobytes()
+    raw = {1: whole, 3: values.tobytes(), 7: b"\0\0\0"}[kind]
+    head = struct.pack("<HHIIHH", 0xFFFE, 1, RATE, RATE * bits // 8, bits // 8, bits)
+    head += struct.pack("<HHIH", 22, bits, 0, kind) + b"\0" * 14
+    parts = b"fmt " + struct.pack("<I", len(head)) + head + b"data" + struct.pack("<I", len(raw))
+    data = b"RIFF" + struct.pack("<I", 4 + len(parts) + len(raw)) + b"WAVE" + parts + raw
+    if kind == 7:  # mu-law, which telephones write
+        with pytest.raises(DataError, match="its samples are of kind 7 with 8 bits") as told:
+            wav.decode(data, "here")
+        assert "16 bits" in told.value.remedy
+    else:
+        np.testing.assert_allclose(wav.decode(data, "here").samples, values, atol=1e-6)
+
+
 @pytest.mark.parametrize("bits", [32, 64])
 def test_floats_are_taken_as_they_are(bits):
     values = np.array([0.25, -0.5, 0.75, 1.0])
