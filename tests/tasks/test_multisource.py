@@ -313,6 +313,12 @@ SEEN = {
 }
 
 
+SUBSAMPLED = {
+    **{"kind": "transformer", "layers": 1, "heads": 2, "feedforward": 11},
+    "front": {"kind": "subsampling", "channels": [2, 3]},
+}
+
+
 @pytest.fixture(scope="module")
 def pictured(tmp_path_factory):
     """Lines, and pictures of two sizes."""
@@ -438,9 +444,44 @@ def test_features_of_another_network_may_be_a_source(tmp_path):
         assert len(trace.axes["seen"]) == len(task.encode(example.question)["seen"]) * 3
 
 
-def test_a_sound_among_several_sources_is_refused_with_a_remedy():
-    from regard.data.example import Several
+@pytest.mark.parametrize("heard", [{"kind": "rnn", "layers": 2, "pyramid": 1}, SUBSAMPLED])
+def test_a_sound_and_a_picture_and_a_text_are_sources_of_one_model(heard, tmp_path):
+    """Each is read in its own way, may be missing, is remembered, and has its axis in a look."""
+    from regard.data import png, wav
+    from regard.data.toys.spelling import spoken
 
-    one = Several(Question({"en": "a", "voice": Sound("a.wav")}), "x")
-    with pytest.raises(DataError, match="Sound"):
-        Multisource.learn(lambda: iter([one]), TextSettings(kind="word"))
+    lines = ["en\tvoice\tseen\tde"]
+    for number in range(4):
+        (tmp_path / f"{number}.wav").write_bytes(wav.encode(spoken("ba mi", number)[0]))
+        pixels = np.random.default_rng(number).integers(0, 256, (9, 9 + number, 3), np.uint8)
+        (tmp_path / f"{number}.png").write_bytes(png.encode(pixels))
+        voice = f"{number}.wav" if number != 2 else ""
+        lines.append(f"a dog {number}\t{voice}\t{number}.png\tein Hund {number}")
+    (tmp_path / "t.tsv").write_text("\n".join(lines) + "\n")
+    columns = Columns(("en", "voice", "seen"), "de")
+    found = list(understand([tmp_path / "t.tsv"], columns=columns).examples())
+    task = Multisource.learn(lambda: iter(found), TextSettings(kind="word"))
+    again = Multisource.from_dict(task.to_dict())
+    assert again.sizes == task.sizes
+    for one, other in zip(task.rows(found), again.rows(found), strict=True):
+        assert all(np.array_equal(one[name], other[name]) for name in one)
+    own = {"voice": {**heard, "width": 14, "dropout": 0.0}, "seen": SEEN}
+    model = made(task, "transformer", "flat", encoders=own)
+    rows = [dict(row) for row in task.rows(found)]
+    together = task.logits(model, task.collate(rows, 99, 6))
+    for number, (row, example) in enumerate(zip(rows, found, strict=True)):
+        alone = task.logits(model, task.collate([row], 1, len(row["target"])))
+        assert torch.allclose(together[number, : alone.shape[1]], alone[0], atol=1e-5)
+        trace = look_inside(task, model, example.question, GREEDY)
+        kinds = {name: trace.axes[name].kind for name in example.question.sources}
+        assert kinds.items() <= {"en": "tokens", "voice": "times", "seen": "grid"}.items()
+        assert sum(np.array(one.values) for one in trace.ribbons) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_path_that_is_typed_alone_is_a_file_that_the_question_names(pictured):
+    """Who serves a model asks for these files, and refuses those of the server."""
+    _, task, _ = pictured
+    for asked in ({"picture": "/a/b.png"}, {"en": "c.png", "picture": {"image": "/a/b.png"}}):
+        assert task.files(json.dumps(asked)) == ("/a/b.png",)
+    assert task.files(json.dumps({"en": "/a/b.png"})) == ()
+    assert task.files(json.dumps({"picture": "data:image/png;base64,AA"})) == ()

@@ -17,11 +17,12 @@ from regard.attention.attention import INPUTS, SOURCES, TARGET
 from regard.data.columns import ColumnKind, Ids
 from regard.data.example import Example, Several
 from regard.data.image import PictureSettings
+from regard.data.sound import SoundSettings
 from regard.decode import DecodeSettings
 from regard.errors import DataError, ModelFileError
 from regard.models import Model, Sizes
 from regard.models.readers import IGNORE
-from regard.question import Question, Source
+from regard.question import Image, Question, Source, named_files
 from regard.tasks.axis import Axis, Tokens
 from regard.tasks.batch import Batch, padded, shifted, side_by_side
 from regard.tasks.reading import OneReading, TextReading, reading_of, reads_text
@@ -47,15 +48,15 @@ class Multisource(Writing):
     def learn(
         cls, examples: Examples, settings: TextSettings, progress: Progress | None = None
     ) -> Multisource:
-        """One vocabulary over every text, or one a text, and the form of the first pictures."""
-        return cls._learned(examples, settings, PictureSettings(), progress)
+        """One vocabulary over every text, or one a text, and the form of the first pictures and sounds."""
+        return cls._learned(examples, settings, PictureSettings(), SoundSettings(), progress)
 
     @classmethod
     def learn_from(
         cls, examples: Examples, settings: Reads, progress: Progress | None = None
     ) -> Task:
-        """The same, with what a person decided about pictures."""
-        return cls._learned(examples, settings.text, settings.picture, progress)
+        """The same, with what a person decided about pictures and sounds."""
+        return cls._learned(examples, settings.text, settings.picture, settings.sound, progress)
 
     @classmethod
     def _learned(
@@ -63,6 +64,7 @@ class Multisource(Writing):
         examples: Examples,
         settings: TextSettings,
         picture: PictureSettings,
+        sound: SoundSettings,
         progress: Progress | None,
     ) -> Multisource:
         firsts = _first_of_each(only(examples(), Several))
@@ -92,7 +94,9 @@ class Multisource(Writing):
             return (source for source in every if source is not None)
 
         readings = {
-            name: TextReading(codecs[name]) if name in codecs else reading_of(given(name), picture)
+            name: TextReading(codecs[name])
+            if name in codecs
+            else reading_of(given(name), picture, sound)
             for name in firsts
         }
         return cls(readings, target)
@@ -182,6 +186,12 @@ class Multisource(Writing):
     def ask(self, text: str) -> Question:
         """Sources by name; some may be missing."""
         return Question.read(text, self.sources, partial=True)
+
+    def files(self, text: str) -> tuple[str, ...]:
+        """The files that a question names; a picture or a sound may be given by its path alone."""
+        files = [name for name, one in self.readings.items() if not isinstance(one, TextReading)]
+        given = [one for name, one in self.ask(text).sources.items() if name in files]
+        return named_files(Image(one) if isinstance(one, str) else one for one in given)
 
     def encode(self, text: str) -> Row:
         """Every source as the model reads it; a missing one is as long as nothing."""

@@ -6,6 +6,7 @@ them is drawn along.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,13 +14,16 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from regard.data import image, sound, wav
 from regard.data.columns import ColumnKind, Ids, Pixels
 from regard.data.columns import Frames as FramesColumn
-from regard.data.image import LOOKED_AT, PictureForm, PictureSettings, read
+from regard.data.image import PictureForm, PictureSettings, read
+from regard.data.sound import SoundForm, SoundSettings
+from regard.data.wav import Clip
 from regard.errors import DataError, ModelFileError, UsageError, nearest
 from regard.models import SourceSize
-from regard.question import Image, Source
-from regard.tasks.axis import Axis, Grid, typed
+from regard.question import Image, Sound, Source
+from regard.tasks.axis import Axis, Grid, Times, typed
 from regard.text import END, Codec
 
 
@@ -117,7 +121,7 @@ class PictureReading(OneReading):
     @classmethod
     def learn(cls, pictures: Iterable[Image], settings: PictureSettings) -> PictureReading:
         """The form of the first pictures."""
-        some = (read(one.data) for one, _ in zip(pictures, range(LOOKED_AT), strict=False))
+        some = (read(one.data) for one, _ in zip(pictures, range(image.LOOKED_AT), strict=False))
         return cls(PictureForm.of(some, settings))
 
     @property
@@ -163,7 +167,76 @@ def _origin(source: Source) -> object:
     )
 
 
-READINGS: tuple[type[OneReading], ...] = (TextReading, PictureReading)
+@final
+@dataclass(frozen=True, eq=False)
+class SoundReading(OneReading):
+    """The log-mel frames of a sound, all brought to one form."""
+
+    form: SoundForm
+    kind = "sound"
+
+    @classmethod
+    def learn(cls, sounds: Iterable[Sound], settings: SoundSettings) -> SoundReading:
+        """The form of the first sounds."""
+        some = (_clip(one) for one, _ in zip(sounds, range(sound.LOOKED_AT), strict=False))
+        return cls(SoundForm.of(some, settings))
+
+    @property
+    def size(self) -> SourceSize:
+        """A frame has one number a band."""
+        return SourceSize(features=self.form.bands)
+
+    @property
+    def column(self) -> ColumnKind:
+        """Frames."""
+        return FramesColumn(self.form.bands)
+
+    def encode(self, source: Source | None) -> np.ndarray:
+        """Its frames; none, where there is no sound."""
+        if source is None or source == "":
+            return np.zeros((0, self.form.bands), np.float32)
+        return self.form.frames(_clip(source))
+
+    def axis(self, source: Source) -> Axis:
+        """Its moments, below its spectrogram."""
+        return times_of(self.form, _clip(source))
+
+    def to_json(self) -> str:
+        """The form."""
+        return self.form.to_json()
+
+    @classmethod
+    def from_json(cls, document: str) -> SoundReading:
+        """The form."""
+        return cls(SoundForm.from_json(document))
+
+
+def _clip(source: Source) -> Clip:
+    """A sound from a path or a data URL, typed alone too, or from its samples."""
+    if isinstance(source, Sound):
+        return sound.read(source.data, source.rate)
+    if isinstance(source, str):
+        return sound.read(source)
+    raise UsageError(
+        f"a sound is wanted, and this is {type(source).__name__}",
+        where="question",
+        remedy='give its path: {"sound": "one.wav"}',
+    )
+
+
+def times_of(form: SoundForm, clip: Clip) -> Times:
+    """The moments of a sound as a model hears it."""
+    frames = len(form.frames(clip))
+    return Times(
+        form.seconds(frames),
+        form.waveform(clip, frames),
+        form.shown(clip),
+        wav.url(clip),
+        clip.seconds,
+    )
+
+
+READINGS: tuple[type[OneReading], ...] = (TextReading, PictureReading, SoundReading)
 
 
 def reads_text(source: Source) -> bool:
@@ -171,15 +244,20 @@ def reads_text(source: Source) -> bool:
     return isinstance(source, str)
 
 
-def reading_of(sources: Iterable[Source], settings: PictureSettings) -> OneReading:
+def reading_of(
+    sources: Iterable[Source], picture: PictureSettings, heard: SoundSettings
+) -> OneReading:
     """How a source that is no text is read; all of them are of one kind."""
     some = iter(sources)
     first = next(some)
-    if isinstance(first, Image):
-        rest = (one for one in some if isinstance(one, Image))
-        return PictureReading.learn((one for part in ((first,), rest) for one in part), settings)
+    every = itertools.chain([first], some)
+    match first:
+        case Image():
+            return PictureReading.learn((one for one in every if isinstance(one, Image)), picture)
+        case Sound():
+            return SoundReading.learn((one for one in every if isinstance(one, Sound)), heard)
     raise DataError(
-        f"of several sources none can be a {type(first).__name__} yet",
+        f"of several sources none can be a {type(first).__name__}",
         where="data.sources",
-        remedy="give texts and pictures; of a sound alone, learn with --task transcribe",
+        remedy="give texts, pictures and sounds",
     )

@@ -10,7 +10,6 @@ from typing import final
 import numpy as np
 
 from regard.attention.attention import INPUTS, TARGET
-from regard.data import wav
 from regard.data.columns import ColumnKind, Frames, Ids
 from regard.data.example import Example, Spoken
 from regard.data.sound import LOOKED_AT, SoundForm, SoundSettings, clip_of, origin_of, read
@@ -25,7 +24,8 @@ from regard.evaluate import (
 from regard.evaluate.comparison import paired_counts
 from regard.models import SOURCE, Sizes
 from regard.question import named_files
-from regard.tasks.axis import Axis, Times
+from regard.tasks.axis import Axis
+from regard.tasks.reading import times_of
 from regard.tasks.task import (
     Examples,
     Forced,
@@ -125,17 +125,12 @@ class Transcribe(Writing):
     def forced(self, text: str, answer: Prediction) -> Forced:
         """The sound as the model heard it, what each step said, and what it had read before."""
         clip = clip_of(text)
-        frames = self.form.frames(clip)
         ids, target, inputs = self.said(answer)
-        times = Times(
-            self.form.seconds(len(frames)),
-            self.form.waveform(clip, len(frames)),
-            self.form.shown(clip),
-            wav.url(clip),
-            clip.seconds,
-        )
+        times = times_of(self.form, clip)
         axes: dict[str, Axis] = {SOURCE: times, TARGET: target, INPUTS: inputs}
-        return Forced({SOURCE: frames, "target": np.array(ids, np.int32)}, axes, ids)
+        return Forced(
+            {SOURCE: self.form.frames(clip), "target": np.array(ids, np.int32)}, axes, ids
+        )
 
     def files(self, text: str) -> tuple[str, ...]:
         """The sound's path, where it has one."""
