@@ -131,7 +131,7 @@ def test_symbols_are_shown_as_they_were_found_not_as_their_text_would_be_cut():
     model = build(MODELS["language"][1], task.sizes).eval()
     (answer,) = task.predict(model, ["mia"], DecodeSettings(beam=1, max_length=12))
     seen = replayed(task, model, "mia", Found(answer))
-    ended = (task.codec.piece(END),) if answer.finish == "end" else ()
+    ended = (task.target.piece(END),) if answer.finish == "end" else ()
     assert seen.axes["target"].pieces == (*answer.symbols, *ended)
 
 

@@ -157,7 +157,7 @@ def test_a_text_is_continued_as_generate_does(gpt2, tmp_path):
 
 
 def test_pieces_that_end_within_a_character_are_bytes(gpt2, tmp_path):
-    codec = importing.bring_in(gpt2, tmp_path / "mine").task.codec
+    codec = importing.bring_in(gpt2, tmp_path / "mine").task.target
     for text in (*LINES, "  two  spaces ", "naïve 水 \U0001f98a", "tab\tand\nline"):
         assert codec.decode(codec.encode(text)) == text
         assert Codec.from_json(codec.to_json()).encode(text) == codec.encode(text)

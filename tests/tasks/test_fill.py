@@ -188,7 +188,7 @@ def test_a_tagger_starts_with_the_blocks_of_a_language_model(language_model, tmp
     assert settings.model.encoder.reach == "causal"
     train(tmp_path / "run", settings, Listener(), device="cpu")
     run, origin = Run.open(tmp_path / "run"), Run.open(language_model)
-    assert run.task.source.to_json() == origin.task.codec.to_json()
+    assert run.task.source.to_json() == origin.task.target.to_json()
     model, before = run.load_model(), origin.load_model()
     after = model.state_dict()
     taken = {name for name in after if name.startswith("encoder.")}

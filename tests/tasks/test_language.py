@@ -31,6 +31,6 @@ def test_the_given_part_is_part_of_the_answer():
             answer.text.startswith(prompt) for answer, prompt in zip(found, prompts, strict=True)
         )
         for answer, prompt in zip(found, prompts, strict=True):
-            given = len(task.codec.encode(prompt))
+            given = len(task.target.encode(prompt))
             assert len(answer.ids) <= given + 5
             assert len(answer.symbols) == len(answer.ids)

@@ -58,7 +58,7 @@ def test_a_flipped_bit_in_a_checkpoint(run):
     path.write_bytes(content)
     findings = found(run)
     assert wrong(findings) == ["checkpoints"]
-    assert findings["checkpoints"].told.startswith("1 of 2 are damaged: step ")
+    assert findings["checkpoints"].detail.startswith("1 of 2 are damaged: step ")
 
 
 def test_a_model_cut_short(run):
@@ -104,7 +104,7 @@ def test_answers_without_beginning_or_end(run, answer, told, monkeypatch):
     )
     findings = found(run)
     assert "endings" in wrong(findings)
-    assert findings["endings"].told.startswith(told)
+    assert findings["endings"].detail.startswith(told)
 
 
 def curve(run, train, valid):
@@ -140,4 +140,4 @@ def test_skipped_steps_and_spikes_are_worth_knowing(run):
     Run.open(run).record("metrics", {"kind": "spike", "step": 7, "loss": 9.0})
     findings = found(run)
     assert findings["skipped steps"].state == findings["spikes"].state == "note"
-    assert "first at step 7" in findings["spikes"].told
+    assert "first at step 7" in findings["spikes"].detail

@@ -37,7 +37,7 @@ def test_every_kind_is_batch_invariant(monkeypatch):
 def test_answers_do_not_depend_on_company():
     finding = trials.batch_invariance(CPU)
     # Three questions: greedy and by beam for the two that search, once for the tagger.
-    assert (finding.state, finding.told[:16]) == ("right", "yes: 15 answers ")
+    assert (finding.state, finding.detail[:16]) == ("right", "yes: 15 answers ")
 
 
 def test_only_one_thread_is_promised_to_be_exact_and_all_are_there_again(monkeypatch):
@@ -67,7 +67,7 @@ def test_answers_that_depend_on_company_are_found(monkeypatch):
     monkeypatch.setattr(Translate, "predict", careless)
     finding = trials.batch_invariance(CPU)
     assert finding.state == "wrong"
-    assert finding.told.startswith("no: Transformer, RNN differ")
+    assert finding.detail.startswith("no: Transformer, RNN differ")
 
 
 def test_what_shared_batches_round_otherwise_is_counted_and_no_fault(monkeypatch):
@@ -82,7 +82,7 @@ def test_what_shared_batches_round_otherwise_is_counted_and_no_fault(monkeypatch
     finding = trials.batch_invariance(CPU)
     assert finding.state == "right"
     # Three questions of two models, greedy and by beam; the tagger rounds as it likes.
-    assert int(finding.told.split("batches ")[1].split()[0]) in range(12, 16)
+    assert int(finding.detail.split("batches ")[1].split()[0]) in range(12, 16)
 
 
 @pytest.mark.parametrize("kind", ["Transformer", "RNN"])
@@ -94,7 +94,7 @@ def test_a_model_that_cannot_learn_is_found(monkeypatch):
     monkeypatch.setattr(trials, "MOST_STEPS", 3)
     finding = trials.overfitting("RNN", CPU)
     assert finding.state == "wrong"
-    assert finding.told.endswith("in 3 steps")
+    assert finding.detail.endswith("in 3 steps")
     assert finding.remedy
 
 
@@ -131,7 +131,7 @@ def test_chance_that_no_seed_governs_is_found(monkeypatch):
 
     monkeypatch.setattr(trials, "learning", restless)
     finding = trials.determinism(CPU)
-    assert (finding.state, finding.told) == ("wrong", "five steps end differently")
+    assert (finding.state, finding.detail) == ("wrong", "five steps end differently")
 
 
 def test_a_seed_that_changes_nothing_is_found(monkeypatch):

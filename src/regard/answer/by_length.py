@@ -49,22 +49,22 @@ def by_length(
 ) -> list[Point]:
     """The metric that decides, at each length, over as many test examples; none of them was trained on."""
     learned, task = toy_of(predictor), predictor.run.task
-    found = []
+    points = []
     for length in lengths:
         examples = list(learned.examples_of(length, count))
         questions = [task.question(example) for example in examples]
         fault = _too_long(predictor, questions, length)
         if fault:
-            found.append(Point(length, fault=fault))
+            points.append(Point(length, fault=fault))
         else:
             longest = max(predictor.run.settings.decode.max_length, 2 * length + 2)
             answers = predictor.predict(questions, max_length=longest)
             right = [task.answer(example) for example in examples]
             metric = task.judge([one.text for one in answers], right)[0]
-            found.append(Point(length, metric))
+            points.append(Point(length, metric))
         if advance is not None:
             advance(1)
-    return found
+    return points
 
 
 def _too_long(predictor: Predictor, questions: Sequence[str], length: int) -> str:

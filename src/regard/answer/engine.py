@@ -147,18 +147,18 @@ class Engine:
         self, texts: list[str], settings: DecodeSettings, advance: Progress | None
     ) -> list[Prediction]:
         """Answers in the precision asked for; where that breaks down, in float32 (D11)."""
-        found = self._within_memory(texts, settings, self.precision, advance)
-        broken = [number for number, answer in enumerate(found) if _is_broken(answer)]
+        answers = self._within_memory(texts, settings, self.precision, advance)
+        broken = [number for number, answer in enumerate(answers) if _is_broken(answer)]
         if self.precision == "float32" or not broken:
-            return found
+            return answers
         again = self._within_memory([texts[n] for n in broken], settings, "float32", None)
         for number, answer in zip(broken, again, strict=True):
-            found[number] = answer
+            answers[number] = answer
         self.note(
-            f"{self.precision} broke down on {len(broken)} of {len(found)} texts: "
+            f"{self.precision} broke down on {len(broken)} of {len(answers)} texts: "
             "these were worked out again in float32"
         )
-        return found
+        return answers
 
     def find(self, text: str, settings: DecodeSettings, prefix: Symbols = ()) -> Found:
         """The same answer to one text, with the tree it grew in, behind symbols that are given."""

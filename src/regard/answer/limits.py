@@ -72,8 +72,8 @@ def length_curve(task: Task, exam: Exam, predicted: Sequence[str]) -> Curve:
     questions, answers = exam.questions(task), exam.answers(task)
     rows = []
     for group in grouped([task.count(text) for text in questions]):
-        found = task.by_size(group.of(predicted), group.of(answers))
-        rows.append(_row(group.name, group.middle, len(group.members), found))
+        metrics = task.by_size(group.of(predicted), group.of(answers))
+        rows.append(_row(group.name, group.middle, len(group.members), metrics))
     return Curve("length", "symbols read", "questions", tuple(rows))
 
 
@@ -81,14 +81,14 @@ def distance_curve(task: Task, exam: Exam, predicted: Sequence[str]) -> Curve:
     """How many words are said, by how many words lie between where they were read and where they belong."""
     questions, answers = exam.questions(task), exam.answers(task)
     links = list(map(task.kept_words, questions, answers))
-    found = by_distance(links, questions, predicted, answers)
-    if not found:
+    distances = by_distance(links, questions, predicted, answers)
+    if not distances:
         raise UsageError(
             "no word of this test stands both in a question and in its right answer",
             where="distance",
             remedy="ask by length or gradient, or take a test with names or numbers, or the toy copy",
         )
-    rows = [_row(str(one.distance), one.distance, one.wanted, one.metrics) for one in found]
+    rows = [_row(str(one.distance), one.distance, one.wanted, one.metrics) for one in distances]
     return Curve("distance", "words from reading to writing", "words", tuple(rows))
 
 

@@ -87,18 +87,18 @@ class Passages:
         goals = [self.target(text, to) for text in texts]
         texts = [self.bare(text) for text in texts]
         cut = [self.parts(text, goal) for text, goal in zip(texts, goals, strict=True)]
-        asked = [
+        pieces = [
             (part.read, number + STRIDE * place)
             for number, parts in zip(numbers, cut, strict=True)
             for place, part in enumerate(parts)
             if part.read
         ]
-        answers = iter(ask([read for read, _ in asked], [number for _, number in asked]))
-        found = []
+        answers = iter(ask([read for read, _ in pieces], [number for _, number in pieces]))
+        whole = []
         for text, parts in zip(texts, cut, strict=True):
             own = iter(list(islice(answers, sum(1 for part in parts if part.read))))
-            found.append(woven(text, parts, [next(own) if part.read else None for part in parts]))
-        return found
+            whole.append(woven(text, parts, [next(own) if part.read else None for part in parts]))
+        return whole
 
     def target(self, text: str, to: str | None) -> str | None:
         """The language to translate a text into: the one asked for or typed, or English from another."""
@@ -136,20 +136,20 @@ class Passages:
 
 def _undivided(spans: Sequence[Span], kept: Sequence[Span]) -> list[Span]:
     """Sentences of which none ends within what must stay whole."""
-    found: list[Span] = []
+    joined: list[Span] = []
     for start, stop in spans:
         place = bisect_left(kept, (start,)) - 1
-        if found and place >= 0 and kept[place][1] > start:
-            found[-1] = (found[-1][0], stop)
+        if joined and place >= 0 and kept[place][1] > start:
+            joined[-1] = (joined[-1][0], stop)
         else:
-            found.append((start, stop))
-    return found
+            joined.append((start, stop))
+    return joined
 
 
 def woven(text: str, parts: Sequence[Part], answers: Sequence[Prediction | None]) -> Prediction:
     """The answers to the sentences of a text as one; a sentence that was not asked stands as it is."""
-    asked = [answer for answer in answers if answer is not None]
-    ranked = [a.alternatives or ((a.text, a.score),) for a in asked]
+    given = [answer for answer in answers if answer is not None]
+    ranked = [a.alternatives or ((a.text, a.score),) for a in given]
 
     def choice(rank: int) -> tuple[str, float]:
         """The best, second best, .. of each sentence; of one that has no more, its last."""
@@ -166,12 +166,12 @@ def woven(text: str, parts: Sequence[Part], answers: Sequence[Prediction | None]
     return Prediction(
         best,
         score,
-        tuple(symbol for answer in asked for symbol in answer.symbols),
-        tuple(number for answer in asked for number in answer.ids),
-        tuple(value for answer in asked for value in answer.log_probabilities),
-        next((answer.finish for answer in asked if answer.finish != "end"), "end"),
+        tuple(symbol for answer in given for symbol in answer.symbols),
+        tuple(number for answer in given for number in answer.ids),
+        tuple(value for answer in given for value in answer.log_probabilities),
+        next((answer.finish for answer in given if answer.finish != "end"), "end"),
         tuple(choice(rank) for rank in range(max(map(len, ranked), default=0))),
-        tuple(asked),
+        tuple(given),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -135,7 +136,7 @@ class Predictor(Verbs):
         """The most symbols of a text that the model can read, if there is an end to it."""
         return self.room.read if self.run.task.sides != "target" else self.room.prompt()
 
-    @property
+    @cached_property
     def passages(self) -> Passages | None:
         """How running text is read, by a model that translates sentences."""
         task, settings = self.run.task, self.run.settings
@@ -182,13 +183,13 @@ class Predictor(Verbs):
         """
         changes = {"beam": beam, "top_beams": top_beams, "max_length": max_length}
         settings = changed(decode or self.run.settings.decode, changes)
-        asked = [self.learned.checked(one) for one in listed(texts)]
-        numbers = range(len(asked)) if numbers is None else numbers
+        questions = [self.learned.checked(one) for one in listed(texts)]
+        numbers = range(len(questions)) if numbers is None else numbers
         if to is None and not split:
-            read = self.fitting(asked, truncate=truncate)
+            read = self.fitting(questions, truncate=truncate)
             return self._answers(read, settings, numbers, advance)
         return self._sentences().answer(
-            asked, numbers, to, lambda some, own: self._answers(some, settings, own, advance)
+            questions, numbers, to, lambda some, own: self._answers(some, settings, own, advance)
         )
 
     def worded(self, answer: Prediction) -> Prediction:
@@ -203,15 +204,15 @@ class Predictor(Verbs):
         advance: Progress | None,
     ) -> list[Prediction]:
         """Answers to texts that the model can read."""
-        asked = [n for n, text in enumerate(read) if text.strip() or self.run.task.reads_nothing]
-        if advance is not None and len(asked) < len(read):
-            advance(len(read) - len(asked))
+        places = [n for n, text in enumerate(read) if text.strip() or self.run.task.reads_nothing]
+        if advance is not None and len(places) < len(read):
+            advance(len(read) - len(places))
         drawn = settings.sample and self.run.task.searches
         shares: dict[DecodeSettings, list[int]] = {}
-        for place in asked:
+        for place in places:
             own = self.room.bounded(settings, self.run.task, read[place])
             shares.setdefault(own, []).append(place)
-        found = [EMPTY] * len(read)
+        predictions = [EMPTY] * len(read)
         for own, share in shares.items():
             chosen = [read[place] for place in share]
             if drawn:
@@ -219,8 +220,8 @@ class Predictor(Verbs):
             else:
                 answers = self.engine.answer(chosen, own, advance)
             for place, answer in zip(share, answers, strict=True):
-                found[place] = answer
-        return found
+                predictions[place] = answer
+        return predictions
 
     def look(
         self, text: Asked, *, to: str | None = None, beam: int | None = None, truncate: bool = False

@@ -216,12 +216,12 @@ class Stream:
     ) -> Iterator[list[tuple[TextLine, Prediction]]]:
         while taken := list(islice(lines, self.chunk)):
             try:
-                found = self._together(taken, advance)
+                answers = self._together(taken, advance)
             except DataError:
                 # One by one, to name the line that is at fault, or to go on without it.
                 yield from ([(line, self._alone(line))] for line in taken)
             else:
-                yield list(zip(taken, found, strict=True))
+                yield list(zip(taken, answers, strict=True))
 
     def _together(self, lines: list[TextLine], advance: Progress | None) -> list[Prediction]:
         for line in lines:
@@ -231,7 +231,7 @@ class Stream:
                     where=self.name,
                     remedy="save it as UTF-8 text, or answer such lines with nothing: --keep-going",
                 )
-        found = self.predictor.predict(
+        answers = self.predictor.predict(
             [line.text for line in lines],
             decode=self.decode,
             truncate=self.truncate,
@@ -240,7 +240,7 @@ class Stream:
             numbers=[line.number - 1 for line in lines],
             advance=advance,
         )
-        return [self.predictor.learned.worded(answer, self.decode) for answer in found]
+        return [self.predictor.learned.worded(answer, self.decode) for answer in answers]
 
     def _alone(self, line: TextLine) -> Prediction:
         try:

@@ -190,8 +190,8 @@ def _bare(predictor: Predictor, text: str) -> str:
 
 def _span(text: str, word: str, before: int) -> tuple[int, int] | None:
     """Where the word stands among the letters of its sentence."""
-    found = list(re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE))
-    return found[before].span() if before < len(found) else None
+    matches = list(re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE))
+    return matches[before].span() if before < len(matches) else None
 
 
 def _predictor(run: Predictor | str | Path) -> Predictor:

@@ -71,8 +71,8 @@ def looker(predictor: Predictor, to: str | None = None) -> Callable[[str, str], 
     """`look(text, answer)`: the trace of an answer somebody wrote; where it is empty, of a greedy one."""
 
     def look(text: str, answer: str) -> Trace:
-        told = predictor.run.task.told(text, answer)
-        return trace(predictor, text, beam=1, to=to, answer=told, truncate=told is None)
+        forced = predictor.run.task.told(text, answer)
+        return trace(predictor, text, beam=1, to=to, answer=forced, truncate=forced is None)
 
     return look
 
@@ -97,9 +97,9 @@ def traces(
         yield trace(predictor, text, own, to=to, answer=answer)
         return
     bare = passages.bare(text)
-    asked = [part for part in passages.parts(bare, passages.target(text, to)) if part.read]
-    given: Sequence[Prediction | None] = answer.parts if answer else [None] * len(asked)
-    for part, own_answer in zip(asked, given, strict=True):
+    parts = [part for part in passages.parts(bare, passages.target(text, to)) if part.read]
+    given: Sequence[Prediction | None] = answer.parts if answer else [None] * len(parts)
+    for part, own_answer in zip(parts, given, strict=True):
         yield _part_of(predictor, bare[slice(*part.span)], part, own, answer=own_answer)
 
 

@@ -88,10 +88,10 @@ def context(attention: Attention, query: Tensor, memory: Memory, mask: Mask | No
 
 def scores(attention: Attention, query: Tensor, memory: Memory) -> Float[Tensor, "b h query key"]:
     """score(q_i, k_j), plus what their distance adds; unmasked."""
-    found = attention.score(query, memory.key)
+    total = attention.score(query, memory.key)
     if attention.bias is not None:
-        found = found + attention.bias(query.shape[2], memory.key.shape[2], memory.first)
-    return found
+        total = total + attention.bias(query.shape[2], memory.key.shape[2], memory.first)
+    return total
 
 
 def written_out(

@@ -228,8 +228,8 @@ def remember_all(
 ) -> tuple[Memory, ...]:
     """What each of several finds in the same states: all their keys and values by one product."""
     projections = [projection for heads in several for projection in (heads.key, heads.value)]
-    found = iter(_parts(F.linear(source, *joined(projections)), projections))
-    return tuple(heads._remembered(next(found), next(found), mask) for heads in several)
+    parts = iter(_parts(F.linear(source, *joined(projections)), projections))
+    return tuple(heads._remembered(next(parts), next(parts), mask) for heads in several)
 
 
 def joined(projections: Sequence[nn.Linear]) -> tuple[Tensor, Tensor | None]:

@@ -288,8 +288,8 @@ class Both(Mask):
 
     def unseen(self, keys: int) -> Bool[Tensor, "#batch key"] | None:
         """Unseen by one part is unseen."""
-        found = [part.unseen(keys) for part in self.parts]
-        known = [one for one in found if one is not None]
+        parts = [part.unseen(keys) for part in self.parts]
+        known = [one for one in parts if one is not None]
         if not known:
             return None
         first, *rest = known

@@ -216,8 +216,8 @@ class Sampled(Choosing):
         blind = weights.amax(-1, keepdim=True) != 1
         steady = scores.to(wide).masked_fill(blind, 0.0)
         chosen = steady.gather(-1, weights.argmax(-1, keepdim=True))
-        found = chosen - steady.logsumexp(-1, keepdim=True)
-        return found.masked_fill(blind, 0.0).squeeze(-1)
+        log_chance = chosen - steady.logsumexp(-1, keepdim=True)
+        return log_chance.masked_fill(blind, 0.0).squeeze(-1)
 
 
 @final

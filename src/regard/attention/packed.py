@@ -153,8 +153,8 @@ class Packed(Mask):
 
     def allows(self, batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG002
         """The same sequence on both sides; the empty places behind belong to none."""
-        asked, told = self.queries.numbers[query], self.keys.numbers[key]
-        return (asked == told) & (told >= 0)
+        query_numbers, key_numbers = self.queries.numbers[query], self.keys.numbers[key]
+        return (query_numbers == key_numbers) & (key_numbers >= 0)
 
 
 # How a packed row is tiled for the programs of a GPU.

@@ -119,14 +119,14 @@ def added_tables(
     model: nn.Module, length: int
 ) -> list[tuple[str, Added, Float[Tensor, "row width"]]]:
     """The first vectors of every position that a model adds, by path; each table once, though many use it."""
-    found: list[tuple[str, Added, Tensor]] = []
+    tables: list[tuple[str, Added, Tensor]] = []
     for path, part in model.named_modules():
         if isinstance(part, Added):
             rows = min(length, part.weight.shape[0]) if isinstance(part, Learned) else length
             table = part.table(rows).detach().float().cpu()
-            if not any(torch.equal(table, other) for _, _, other in found):
-                found.append((path, part, table))
-    return found
+            if not any(torch.equal(table, other) for _, _, other in tables):
+                tables.append((path, part, table))
+    return tables
 
 
 @final

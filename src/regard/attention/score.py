@@ -268,8 +268,8 @@ class LocationAware(NoticingScore):
         weight = self.filter_weight.reshape(-1, 1, width)
         # One place more than is needed, since a convolution refuses to read nothing.
         around = F.pad(previous, (width // 2, width // 2 + 1))
-        found = F.conv1d(around, weight, groups=heads)[..., :-1]
-        return found.unflatten(1, (heads, filters)).mT
+        features = F.conv1d(around, weight, groups=heads)[..., :-1]
+        return features.unflatten(1, (heads, filters)).mT
 
 
 @final

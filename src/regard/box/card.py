@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
@@ -108,6 +109,13 @@ def read(folder: Path) -> Card | None:
     path = folder / CARD
     if not path.is_file():
         return None
+    about = path.stat()
+    return _parsed(path, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, _changed: int, _size: int) -> Card:
+    """The same file is checked once: to choose a model, and for the hashes of each of its files."""
     try:
         return parse(Card, read_toml(path), where=str(path))
     except UsageError as fault:

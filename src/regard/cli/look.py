@@ -22,7 +22,7 @@ from regard.cli.options import (
     To,
     refuse_unused,
 )
-from regard.cli.target import Target, meant, reads_files, refuse_files
+from regard.cli.target import Target, meant, refuse_files
 from regard.errors import UsageError
 from regard.tasks.names import AT_ONCE
 
@@ -149,7 +149,9 @@ def look(
     """
     output.speak_json(as_json)
     run, texts = meant(asked.words or (), asked.model, _first_task())
-    if not reads_files(run):
+    # A folder of a Hugging Face model has no settings of ours, and says no languages.
+    target = None if (run / "config.json").is_file() else Target.of(run)
+    if target is None or not target.reads_files:
         refuse_files(texts, "type one of its lines, in quotes")
     text = " ".join(texts)
     several = to.split(",") if to is not None and "," in to else []
@@ -165,15 +167,15 @@ def look(
             unused["--to"] = to is not None
             _inside(run, text, unrolled, positions, beam, svg, as_json, unused)
         return
-    if not (run / "config.json").is_file():  # a folder of Hugging Face says no languages
-        Target.of(run).manner(Languages(to), [text] if texts else [])
+    if target is not None:
+        target.manner(Languages(to), [text] if texts else [])
     files = {"--svg": svg, "--png": png, "--html": html, "--npz": npz, "--json": as_json or None}
     kinds = [name for name, value in files.items() if value is not None]
     given = {"--all-heads": all_heads, "--numbers": numbers, "--turned": turned}
     given |= {"--head": head is not None, "--site": site is not None}
     given |= {"--smooth": smooth, "--arcs": arcs}
     _refuse_ignored(kinds, {name for name, is_given in given.items() if is_given})
-    own = Target.of(run).settings if not (run / "config.json").is_file() else None
+    own = None if target is None else target.settings
     if own is not None and own.task in AT_ONCE:
         refuse_unused({"--beam": beam is not None}, "this model searches for nothing")
     seen = _seen(run, text, to, beam)

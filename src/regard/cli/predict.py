@@ -26,7 +26,7 @@ from regard.cli.options import (
     Shown,
     refuse_unused,
 )
-from regard.cli.target import Target, meant, reads_files, refuse_files, task_of
+from regard.cli.target import Target, meant, refuse_files, task_of
 from regard.errors import UsageError
 from regard.tasks.names import AT_ONCE, COMMANDS, ONE_ANSWER
 
@@ -249,7 +249,8 @@ def _answer(
     task = task_of(name_of(asking))
     run, texts = meant(asked.words or (), asked.model, task)
     n_best = alternatives.n_best if alternatives is not None else 1
-    _check(texts, lines, shown, n_best, files=reads_files(run))
+    target = Target.of(run)
+    _check(texts, lines, shown, n_best, files=target.reads_files)
     form = Form(n_best, shown.scores, shown.as_json)
     job = _Job(texts, lines, Shard.parse(lines.shard), form, shown.looking)
     choices = {
@@ -258,7 +259,6 @@ def _answer(
         **(vars(certainty) if certainty is not None else {}),
         "top_beams": n_best if search is not None else None,
     }
-    target = Target.of(run)
     manner = _fitting(target, task, languages, texts, choices)
     if target.settings is not None:
         changed(target.settings.decode, choices)

@@ -65,19 +65,17 @@ def _of_the_box(task: str) -> Path:
     """The model in the box for a task, or how to make one."""
     from regard import box
 
-    if task and box.names() and not _in_box(task):
+    able = box.of_task(task)
+    if task and not able and box.names():
         verb = COMMANDS.get(task, "predict")
         what = f"which model? None that comes with regard can {verb}"
         raise UsageError(what, where=f"regard {verb}", remedy=_how_to_make(task, verb))
-    several = box.of_task(task) if task in READS_FILES else []
-    if (
-        len(several) > 1
-    ):  # toys that see different things: none of them is meant more than the other
+    if task in READS_FILES and len(able) > 1:  # toys that see different things: none is meant more
         verb = COMMANDS[task]
-        what = f"which model? {' and '.join(several)} come with regard"
-        remedy = f"name one: regard {verb} {several[0]} FILE; or a run of your own"
+        what = f"which model? {' and '.join(able)} come with regard"
+        remedy = f"name one: regard {verb} {able[0]} FILE; or a run of your own"
         raise UsageError(what, where=f"regard {verb}", remedy=remedy)
-    return Path(box.first(task))
+    return Path(able[0] if able else box.first(task))
 
 
 def _how_to_make(task: str, verb: str) -> str:
@@ -127,6 +125,11 @@ class Target:
             return cls(run, None)
         with folder_of(run) as folder:
             return cls(run, read_settings(folder / "config.toml"))
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether its questions name pictures or sounds; what is in an archive is not known yet, and may."""
+        return self.settings is None or self.settings.task in READS_FILES
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -235,16 +238,6 @@ def _refuse_text(word: str) -> None:
             where=word,
             remedy=f"answer its lines: --input {word}",
         )
-
-
-def reads_files(run: Path) -> bool:
-    """Whether a run's questions name files: pictures, not lines of text."""
-    if run.is_file() or (run / "config.json").is_file():
-        return (
-            run.is_file()
-        )  # an archive tells its task later, and a file's name is then refused as none
-    settings = Target.of(run).settings
-    return settings is not None and settings.task in READS_FILES
 
 
 def refuse_files(texts: Sequence[str], remedy: str) -> None:

@@ -256,15 +256,6 @@ class Source:
             _absorb(path, digest)
         return digest.hexdigest()
 
-    def refuse_change(self, fingerprint: str) -> None:
-        """Stop if the files are no longer those that `fingerprint` was taken of."""
-        if self.fingerprint() != fingerprint:
-            raise DataError(
-                "the data changed while it was in use",
-                where=", ".join(str(path) for path in self.paths[:3]),
-                remedy="put the former files back, or begin a new run with the new ones",
-            )
-
     @cached_property
     def _count(self) -> int:
         return sum(1 for _ in self.rows())

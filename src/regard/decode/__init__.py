@@ -64,15 +64,15 @@ def search(
     `streams` number the rows for a search that draws, so that a row draws alike wherever it stands. Rows that
     are more than the decoder likes to follow at once are searched in turns.
     """
-    numbers, found = range(len(encoded.states)), []
+    numbers, hypotheses = range(len(encoded.states)), []
     for turn in _turns(decoder, len(numbers), settings):
         if len(turn) == len(numbers):
             return _search(decoder, encoded, settings, prefix, streams)
         rows = torch.tensor(turn, device=encoded.states.device)
         forced = None if prefix is None else prefix.select(rows)
         drawn = [(numbers if streams is None else streams)[row] for row in turn]
-        found += _search(decoder, select(encoded, rows), settings, forced, drawn)
-    return found
+        hypotheses += _search(decoder, select(encoded, rows), settings, forced, drawn)
+    return hypotheses
 
 
 def _turns(decoder: Decoder[Any], rows: int, settings: DecodeSettings) -> list[range]:

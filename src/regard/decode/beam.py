@@ -113,15 +113,17 @@ def beam(
             break
         logits, state = decoder.step(state, tokens)
         each = _each(forced, width) if number < forced.longest + settings.min_length else forced
-        found = following(logits, each, number, end=decoder.end, min_length=settings.min_length).to(
-            totals.dtype
-        )
+        log_probabilities = following(
+            logits, each, number, end=decoder.end, min_length=settings.min_length
+        ).to(totals.dtype)
         del logits  # what is large goes before the next step comes
-        step = _choose(found, totals, finished, rows, forced.lengths <= number, decoder.end)
+        step = _choose(
+            log_probabilities, totals, finished, rows, forced.lengths <= number, decoder.end
+        )
         record.add(step)
         if record.trees is not None:
-            _draw(record.trees, step, found, totals)
-        del found
+            _draw(record.trees, step, log_probabilities, totals)
+        del log_probabilities
         length = (number + 1 - forced.lengths).clamp(min=1).unsqueeze(1)
         finished = _finish(finished, step, length, settings)
         totals = step.totals.masked_fill(~step.alive, -torch.inf)
@@ -201,12 +203,12 @@ def _read(
     """Walk back from each end; what never ended stopped at the length limit."""
     steps, lengths = record.noted(), prefix.lengths.tolist()
     slots = [step.slots for step in steps]
-    found: list[list[Hypothesis]] = [[] for _ in range(batch)]
+    hypotheses: list[list[Hypothesis]] = [[] for _ in range(batch)]
     for number, step in enumerate(steps):
         for row, slot, total, finish in step.over:
             path = _walk(slots[: number + 1], row, slot)
-            found[row].append(hypothesis(path, total, finish, lengths[row], settings))
-    best_first = [sorted(row, key=lambda h: -h.score)[: settings.top_beams] for row in found]
+            hypotheses[row].append(hypothesis(path, total, finish, lengths[row], settings))
+    best_first = [sorted(row, key=lambda h: -h.score)[: settings.top_beams] for row in hypotheses]
     return [row or [NOTHING] for row in best_first]
 
 

@@ -152,16 +152,16 @@ def following(
     """
     if logits.dtype not in (torch.float32, torch.float64):
         logits = logits.float()
-    found = logits.log_softmax(-1)
+    log_probabilities = logits.log_softmax(-1)
     if step >= prefix.longest + min_length:
-        return found
+        return log_probabilities
     too_soon = step - prefix.lengths < min_length
-    ending = found[:, end]
+    ending = log_probabilities[:, end]
     if (too_soon & ~(ending < _SURELY_NOT_ALL)).any():  # nothing else may be left
-        found = ready(logits, end=end, ended_allowed=~too_soon)
+        log_probabilities = ready(logits, end=end, ended_allowed=~too_soon)
     else:
-        found[:, end] = ending.masked_fill(too_soon, -torch.inf)
-    return prefix.force(found, step)
+        log_probabilities[:, end] = ending.masked_fill(too_soon, -torch.inf)
+    return prefix.force(log_probabilities, step)
 
 
 def numbers(log_probabilities: Float[Tensor, "rows vocabulary"]) -> Tensor:

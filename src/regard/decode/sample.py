@@ -30,7 +30,13 @@ def greedy(
 ) -> list[list[Hypothesis]]:
     """The most probable symbol at each step (L75); of equals, the one with the lower id."""
     require_encoded(encoded)
-    return _follow(decoder, encoded, settings, prefix, lambda found, _, __: first(found))
+    return _follow(
+        decoder,
+        encoded,
+        settings,
+        prefix,
+        lambda log_probabilities, _, __: first(log_probabilities),
+    )
 
 
 @torch.no_grad()
@@ -53,31 +59,33 @@ def sample(
     uniform = torch.stack(drawn) if drawn else torch.zeros(0, longest)
     uniform = uniform.to(encoded.states.device)
 
-    def draw(found: Tensor, rows: Tensor, number: int) -> Tensor:
-        return pick(narrowed(found / settings.temperature, settings), uniform[rows, number])
+    def draw(log_probabilities: Tensor, rows: Tensor, number: int) -> Tensor:
+        return pick(
+            narrowed(log_probabilities / settings.temperature, settings), uniform[rows, number]
+        )
 
     return _follow(decoder, encoded, settings, prefix, draw)
 
 
 def narrowed(
-    found: Float[Tensor, "rows vocabulary"], settings: DecodeSettings
+    log_probabilities: Float[Tensor, "rows vocabulary"], settings: DecodeSettings
 ) -> Float[Tensor, "rows vocabulary"]:
     """The `top_k` likeliest symbols, or the fewest that make up `top_p`, share all probability."""
-    found = found.log_softmax(-1)
-    count = settings.top_k or found.shape[-1]
-    values, index = best(found, count)
+    log_probabilities = log_probabilities.log_softmax(-1)
+    count = settings.top_k or log_probabilities.shape[-1]
+    values, index = best(log_probabilities, count)
     before = values.exp().cumsum(-1) - values.exp()
     values = values.masked_fill(before >= settings.top_p, -torch.inf)  # the first is always within
-    return torch.full_like(found, -torch.inf).scatter(1, index, values).log_softmax(-1)
+    return torch.full_like(log_probabilities, -torch.inf).scatter(1, index, values).log_softmax(-1)
 
 
 def pick(
-    found: Float[Tensor, "rows vocabulary"], uniform: Float[Tensor, " rows"]
+    log_probabilities: Float[Tensor, "rows vocabulary"], uniform: Float[Tensor, " rows"]
 ) -> Int[Tensor, " rows"]:
     """The symbol under whose share of 0..1 the uniform number falls."""
-    edges = found.exp().double().cumsum(-1)
+    edges = log_probabilities.exp().double().cumsum(-1)
     place = (uniform.double().unsqueeze(1) * edges[:, -1:] >= edges).sum(-1)
-    return place.clamp(max=found.shape[1] - 1)
+    return place.clamp(max=log_probabilities.shape[1] - 1)
 
 
 def _stream(seed: int, row: int, length: int) -> Tensor:
@@ -102,10 +110,10 @@ def _follow(
     precise, record = False, []
     for number in range(capacity if batch else 0):
         logits, state = decoder.step(state, tokens)
-        found = following(logits, forced, number, end=decoder.end, min_length=least)
-        precise = found.dtype == torch.float64
-        tokens, added = _chosen(found, choose, rows, number)
-        del logits, found  # what is large goes before the next step comes
+        log_probabilities = following(logits, forced, number, end=decoder.end, min_length=least)
+        precise = log_probabilities.dtype == torch.float64
+        tokens, added = _chosen(log_probabilities, choose, rows, number)
+        del logits, log_probabilities  # what is large goes before the next step comes
         record.append(_noted(rows, tokens, added))
         ended = (tokens == decoder.end) & (forced.lengths <= number)
         stopped = stopped | ended | (number + 1 >= settings.max_length + forced.lengths)
@@ -135,12 +143,14 @@ def _listed(part: Tensor | list[Any]) -> list[Any]:
     return part.tolist() if isinstance(part, Tensor) else part
 
 
-def _chosen(found: Tensor, choose: Choose, rows: Tensor, number: int) -> tuple[Tensor, Tensor]:
+def _chosen(
+    log_probabilities: Tensor, choose: Choose, rows: Tensor, number: int
+) -> tuple[Tensor, Tensor]:
     """The symbols chosen and their log-probabilities; where numbers broke down, among what is left."""
-    tokens = choose(found, rows, number)
-    added = found.gather(1, tokens.unsqueeze(1)).squeeze(1)
+    tokens = choose(log_probabilities, rows, number)
+    added = log_probabilities.gather(1, tokens.unsqueeze(1)).squeeze(1)
     if added.isnan().any():
-        return _chosen(numbers(found), choose, rows, number)
+        return _chosen(numbers(log_probabilities), choose, rows, number)
     return tokens, added
 
 

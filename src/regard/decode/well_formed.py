@@ -73,11 +73,11 @@ class Grown:
         opens = some & (self.opened < MOST_OPENED) & (inside | ~self.begun)
         opens &= ((needed < self.room) & (self.depth < DEEPEST - 1)) | ~self.begun
         closes = inside & (self.opened == 0) & ((self.depth > 1) | ~some)
-        found = opens.unsqueeze(1) & signs.opens
-        found[:, signs.word] = some & inside
-        found[:, signs.close] = closes
-        found[:, signs.end] = (self.begun | ~some) & ~inside
-        return found
+        allowed = opens.unsqueeze(1) & signs.opens
+        allowed[:, signs.word] = some & inside
+        allowed[:, signs.close] = closes
+        allowed[:, signs.end] = (self.begun | ~some) & ~inside
+        return allowed
 
 
 @final

@@ -148,8 +148,8 @@ class Convolution(FrontEnd):
         rows, columns = maps.shape[-2:]
         states = self.widen(maps.permute(0, 3, 2, 1).flatten(1, 2))
         states = states + grid_positions(columns, rows, self.width, states)
-        found = None if lengths is None else Padding(lengths * rows)
-        return Embedded(self.dropout(states), found, rows)
+        below = None if lengths is None else Padding(lengths * rows)
+        return Embedded(self.dropout(states), below, rows)
 
     @property
     def states_a_column(self) -> int:

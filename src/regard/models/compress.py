@@ -38,12 +38,12 @@ S = TypeVar("S", bound=StackSettings)
 def heads_by_site(model: Model) -> dict[Site, Heads]:
     """The heads of every Transformer block of a model, by what their attention says it is."""
     sides = [*model.encoders.values(), model.reader]
-    found: list[Heads] = []
+    several: list[Heads] = []
     for side in sides:
         if isinstance(side, (TransformerEncoder, TransformerDecoder)):
             for block in side.blocks:
-                found += _heads_of(block)
-    return {heads.attention.site: heads for heads in found if heads.attention.site is not None}
+                several += _heads_of(block)
+    return {heads.attention.site: heads for heads in several if heads.attention.site is not None}
 
 
 def prune_heads(
@@ -199,27 +199,27 @@ def _to_rows(tensor: Tensor) -> tuple[Tensor, Tensor]:
 def narrowed(state: Mapping[str, Tensor], weights: Weights) -> dict[str, Tensor]:
     """A model's tensors in fewer bytes; what shared memory still does, so that it is stored once."""
     done: dict[tuple[int, torch.Size], tuple[Tensor, ...]] = {}
-    found: dict[str, Tensor] = {}
+    stored: dict[str, Tensor] = {}
     for name, tensor in state.items():
         key = (tensor.data_ptr(), tensor.shape)
         if key not in done or not tensor.numel():
             done[key] = _narrow(tensor.detach(), weights)
         for ending, part in zip(("", SCALE), done[key], strict=False):
-            found[name + ending] = part
-    return found
+            stored[name + ending] = part
+    return stored
 
 
 def widened(state: Mapping[str, Tensor], where: str = "") -> dict[str, Tensor]:
     """The same tensors in float32 again, however each was narrowed; also where they have no memory."""
     done: dict[int, Tensor] = {}
-    found: dict[str, Tensor] = {}
+    wide: dict[str, Tensor] = {}
     for name, tensor in state.items():
         if name.endswith(SCALE) and _is_whole(state.get(name.removesuffix(SCALE))):
             continue
         if id(tensor) not in done:
             done[id(tensor)] = _wide(name, tensor, state.get(name + SCALE), where)
-        found[name] = done[id(tensor)]
-    return found
+        wide[name] = done[id(tensor)]
+    return wide
 
 
 def _narrow(tensor: Tensor, weights: Weights) -> tuple[Tensor, ...]:

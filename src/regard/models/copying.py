@@ -92,8 +92,8 @@ class Copying(Decoder[CopyState]):
         if isinstance(self.decoder, RnnDecoder):
             assert isinstance(state.inner, RnnState)
             readout, after = self.decoder.advance(state.inner, word)
-            found = self._mixture(self._of_rnn([(word, readout, after)]), state.ids)
-            return found.squeeze(1), replace(state, inner=after)
+            mixed = self._mixture(self._of_rnn([(word, readout, after)]), state.ids)
+            return mixed.squeeze(1), replace(state, inner=after)
         assert isinstance(state.inner, TransformerState)
         hidden, later = self.decoder.advance(state.inner, tokens)
         steps = self._of_transformer(hidden, word.unsqueeze(1), state.memory)

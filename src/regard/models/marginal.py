@@ -42,8 +42,8 @@ class Marginal(Decoder[RnnState]):
         """One word in, log p of the next out."""
         word = self.decoder.embedding(tokens.unsqueeze(1)).squeeze(1)
         hidden, cells = self.decoder.move(state, word)
-        found = self._mixture(hidden.unsqueeze(1), state.memory)
-        return found.squeeze(1), RnnState(cells, state.memory, state.source, state.fed)
+        mixed = self._mixture(hidden.unsqueeze(1), state.memory)
+        return mixed.squeeze(1), RnnState(cells, state.memory, state.source, state.fed)
 
     def forward(self, encoded: Encoded, inputs: Inputs) -> Logits:
         """Teacher forcing: log p after each of the given symbols."""

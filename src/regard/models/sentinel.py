@@ -76,8 +76,8 @@ class PointerSentinel(Decoder[SentinelState]):
         readout, inner = self.decoder.advance(state.inner, word)
         ids = torch.cat([state.ids, tokens.unsqueeze(1)], 1)
         hidden = torch.cat([state.hidden, readout.unsqueeze(1)], 1)
-        found = self._mixture(hidden[:, -1:], hidden, ids)
-        return found.squeeze(1), SentinelState(inner, ids, hidden)
+        mixed = self._mixture(hidden[:, -1:], hidden, ids)
+        return mixed.squeeze(1), SentinelState(inner, ids, hidden)
 
     def forward(self, encoded: Encoded, inputs: Inputs) -> Logits:
         """Teacher forcing: log p after each of the given words."""
@@ -103,8 +103,8 @@ class PointerSentinel(Decoder[SentinelState]):
         pointed = torch.zeros_like(generated).scatter_add(-1, place, weights[..., 1:])
         # Most words are pointed at by nobody: their logarithm has no gradient, and is not asked for one.
         nowhere = pointed <= 0
-        found = pointed.masked_fill(nowhere, 1.0).log().masked_fill(nowhere, -torch.inf)
-        return torch.logaddexp(generated, found)
+        copied = pointed.masked_fill(nowhere, 1.0).log().masked_fill(nowhere, -torch.inf)
+        return torch.logaddexp(generated, copied)
 
     def _point(
         self, now: Now, hidden: Hidden, ids: Int[Tensor, "batch read"]

@@ -79,8 +79,8 @@ class WindowDecoder(TokenDecoder[WindowState]):
     ) -> tuple[Float[Tensor, "batch vocabulary"], WindowState]:
         """The new word pushes the oldest one out."""
         words = torch.cat([state.words[:, 1:], tokens.unsqueeze(1)], 1)
-        found = self._of(words.unsqueeze(1), state.memory).squeeze(1)
-        return self.output(found), replace(state, words=words)
+        hidden = self._of(words.unsqueeze(1), state.memory).squeeze(1)
+        return self.output(hidden), replace(state, words=words)
 
     def hidden(self, encoded: Encoded, inputs: Inputs) -> Float[Tensor, "batch target width"]:
         """No step waits for the one before."""

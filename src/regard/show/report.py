@@ -184,7 +184,7 @@ def finding_line(finding: Finding) -> RenderableType:
     """`✓ determinism: five steps taken twice end in the same bits`, and below it what to do."""
     colour = COLOURS[finding.state]
     told = Text.assemble(
-        (finding.mark, colour), " ", (finding.name, "bold"), ": ", one_line(finding.told)
+        (finding.mark, colour), " ", (finding.name, "bold"), ": ", one_line(finding.detail)
     )
     if not finding.remedy:
         return told

@@ -190,19 +190,19 @@ def merge(
 ) -> Float[np.ndarray, "heads query_word key_word"]:
     """The weights between words."""
     sizes = np.bincount(queries.word_ids, minlength=len(queries.words))
-    asked = _summed(weights, queries) / np.maximum(sizes, 1)[:, None]
-    return _summed(asked.swapaxes(1, 2), keys).swapaxes(1, 2).astype(np.float32)
+    by_query = _summed(weights, queries) / np.maximum(sizes, 1)[:, None]
+    return _summed(by_query.swapaxes(1, 2), keys).swapaxes(1, 2).astype(np.float32)
 
 
 def typed(codec: Codec, text: str, before: Sequence[int] = (), after: Sequence[int] = ()) -> Tokens:
     """A text that somebody wrote, specials around it: its words as they were written, known or not."""
-    found = codec.explain(text)
+    pieces = codec.explain(text)
     first, last = ([codec.piece(number) for number in some] for some in (before, after))
-    start, end = len(first), len(first) + len(found.words)
+    start, end = len(first), len(first) + len(pieces.words)
     return Tokens(
-        (*first, *found.pieces, *last),
-        (*range(start), *(start + own for own in found.word_ids), *range(end, end + len(last))),
-        (*first, *found.words, *last),
+        (*first, *pieces.pieces, *last),
+        (*range(start), *(start + own for own in pieces.word_ids), *range(end, end + len(last))),
+        (*first, *pieces.words, *last),
     )
 
 

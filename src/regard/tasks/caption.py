@@ -13,7 +13,7 @@ import numpy as np
 from regard.attention.attention import INPUTS, TARGET
 from regard.data.columns import ColumnKind, Frames, Ids, Pixels
 from regard.data.example import Captioned, Example
-from regard.data.image import LOOKED_AT, Picture, PictureForm, PictureSettings, read, source_of
+from regard.data.image import LOOKED_AT, Picture, PictureForm, read, source_of
 from regard.evaluate import (
     Comparison,
     Metric,
@@ -33,19 +33,18 @@ from regard.tasks.task import (
     Progress,
     Reads,
     Row,
-    Task,
     compared,
     only,
 )
-from regard.tasks.writing import Writing
-from regard.text import BEGIN, END, Codec, TextSettings
+from regard.tasks.writing import WritingFromFiles
+from regard.text import BEGIN, END, Codec
 
 SEVERAL = "\n"  # between the right answers to one picture
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Caption(Writing):
+class Caption(WritingFromFiles):
     """A picture in, text out. A question is the path of a picture, a data URL, or an `Image`.
 
     Pictures are brought to one form when they are stored, so training decodes none.
@@ -61,31 +60,14 @@ class Caption(Writing):
     chunk = 128
 
     @classmethod
-    def learn(
-        cls, examples: Examples, settings: TextSettings, progress: Progress | None = None
-    ) -> Caption:
-        """The texts' vocabulary, and the form of the first pictures."""
-        return cls._learned(examples, settings, PictureSettings(), progress)
-
-    @classmethod
     def learn_from(
         cls, examples: Examples, settings: Reads, progress: Progress | None = None
-    ) -> Task:
-        """The same, with what a person decided about pictures."""
-        return cls._learned(examples, settings.text, settings.picture, progress)
-
-    @classmethod
-    def _learned(
-        cls,
-        examples: Examples,
-        text: TextSettings,
-        picture: PictureSettings,
-        progress: Progress | None,
     ) -> Caption:
+        """The texts' vocabulary, and the form of the first pictures."""
         some = islice(only(examples(), Captioned), LOOKED_AT)
-        form = PictureForm.of((read(one.picture) for one in some), picture)
+        form = PictureForm.of((read(one.picture) for one in some), settings.picture)
         lines = (line for one in only(examples(), Captioned) for line in one.texts)
-        return cls(Codec.train(lines, text, progress), form)
+        return cls(Codec.train(lines, settings.text, progress), form)
 
     @classmethod
     def trial_sizes(cls, *, shared: bool) -> Sizes:  # noqa: ARG003
@@ -161,10 +143,10 @@ class Caption(Writing):
         """Of one right answer a picture, whether it is given; of several, BLEU and CIDEr against all."""
         lists = [answer.split(SEVERAL) for answer in answers]
         exact = exact_match(predicted, _nearest(predicted, lists))
-        found = bleu(predicted, _side_by_side(lists))
+        overlap = bleu(predicted, _side_by_side(lists))
         if max(map(len, lists), default=1) == 1:
-            return [exact, found]
-        return [found, cider(predicted, lists), exact]
+            return [exact, overlap]
+        return [overlap, cider(predicted, lists), exact]
 
     def report(
         self,

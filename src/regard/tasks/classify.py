@@ -86,10 +86,10 @@ class Classify(Labelling):
     ) -> list[Prediction]:
         """The likeliest label of each text, and the others in order."""
         ids = [np.array([BEGIN, *row], np.int32) for row in self.source.encode_batch(list(inputs))]
-        found = [Prediction("")] * len(inputs)
+        predictions = [Prediction("")] * len(inputs)
         for member, sure in known(model, ids, tokens, advance):
-            found[member] = self._prediction(sure)
-        return found
+            predictions[member] = self._prediction(sure)
+        return predictions
 
     def _prediction(self, sure: torch.Tensor) -> Prediction:
         values, ids = sure.sort(descending=True, stable=True)

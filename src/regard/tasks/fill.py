@@ -82,8 +82,8 @@ class Fill(Task):
 
     def _read(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of texts, with what stands around them."""
-        found = self.source.encode_batch(texts)
-        return [[BEGIN, *ids, END] if self.is_framed and ids else ids for ids in found]
+        encoded = self.source.encode_batch(texts)
+        return [[BEGIN, *ids, END] if self.is_framed and ids else ids for ids in encoded]
 
     @property
     def mask(self) -> int:

@@ -16,25 +16,21 @@ import numpy as np
 from regard.attention.attention import INPUTS, SOURCES, TARGET
 from regard.data.columns import ColumnKind, Ids
 from regard.data.example import Example, Several
-from regard.data.image import PictureSettings
-from regard.data.sound import SoundSettings
-from regard.decode import DecodeSettings
 from regard.errors import DataError, ModelFileError
-from regard.models import Model, Sizes
+from regard.models import Sizes
 from regard.models.readers import IGNORE
 from regard.question import Image, Question, Source, named_files
 from regard.tasks.axis import Axis, Tokens
 from regard.tasks.batch import Batch, padded, shifted, side_by_side
 from regard.tasks.reading import OneReading, TextReading, reading_of, reads_text
-from regard.tasks.search import EMPTY, generate
-from regard.tasks.task import Examples, Forced, Prediction, Progress, Reads, Row, Task, only
-from regard.tasks.writing import Writing
-from regard.text import END, Codec, TextSettings
+from regard.tasks.task import Examples, Forced, Prediction, Progress, Reads, Row, only
+from regard.tasks.writing import WritingFromFiles
+from regard.text import END, Codec
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Multisource(Writing):
+class Multisource(WritingFromFiles):
     """Sources by name in, a text out; every text ends with the end symbol."""
 
     readings: Mapping[str, OneReading]
@@ -45,28 +41,11 @@ class Multisource(Writing):
     hint = 'Type the sources as JSON: {"en": "two dogs run", "de": "zwei Hunde rennen"}'
 
     @classmethod
-    def learn(
-        cls, examples: Examples, settings: TextSettings, progress: Progress | None = None
-    ) -> Multisource:
-        """One vocabulary over every text, or one a text, and the form of the first pictures and sounds."""
-        return cls._learned(examples, settings, PictureSettings(), SoundSettings(), progress)
-
-    @classmethod
     def learn_from(
         cls, examples: Examples, settings: Reads, progress: Progress | None = None
-    ) -> Task:
-        """The same, with what a person decided about pictures and sounds."""
-        return cls._learned(examples, settings.text, settings.picture, settings.sound, progress)
-
-    @classmethod
-    def _learned(
-        cls,
-        examples: Examples,
-        settings: TextSettings,
-        picture: PictureSettings,
-        sound: SoundSettings,
-        progress: Progress | None,
     ) -> Multisource:
+        """One vocabulary over every text, or one a text, and the form of the first pictures and sounds."""
+        cut = settings.text
         firsts = _first_of_each(only(examples(), Several))
         texts = [name for name, source in firsts.items() if isinstance(source, str)]
 
@@ -82,12 +61,12 @@ class Multisource(Writing):
             yield from lines(*texts)
             yield from written()
 
-        if settings.shared:
-            target = Codec.train(both(), settings, progress)
+        if cut.shared:
+            target = Codec.train(both(), cut, progress)
             codecs = dict.fromkeys(texts, target)
         else:
-            target = Codec.train(written(), settings, progress)
-            codecs = {name: Codec.train(lines(name), settings, progress) for name in texts}
+            target = Codec.train(written(), cut, progress)
+            codecs = {name: Codec.train(lines(name), cut, progress) for name in texts}
 
         def given(name: str) -> Iterator[Source]:
             every = (one.question.sources.get(name) for one in only(examples(), Several))
@@ -96,7 +75,7 @@ class Multisource(Writing):
         readings = {
             name: TextReading(codecs[name])
             if name in codecs
-            else reading_of(given(name), picture, sound)
+            else reading_of(given(name), settings.picture, settings.sound)
             for name in firsts
         }
         return cls(readings, target)
@@ -200,36 +179,17 @@ class Multisource(Writing):
     def _read(self, asked: Question) -> dict[str, np.ndarray]:
         return {name: one.encode(asked.sources.get(name)) for name, one in self.readings.items()}
 
-    def predict(
-        self,
-        model: Model,
-        inputs: Sequence[str],
-        settings: DecodeSettings,
-        *,
-        tokens: int = 4096,
-        advance: Progress | None = None,
-    ) -> list[Prediction]:
-        """Search for the best output of each question; where every source is missing, nothing is said."""
-        read = list(map(self.encode, inputs))
-        some = [number for number, row in enumerate(read) if any(map(len, row.values()))]
-        sources = [read[number] for number in some]
-        answers = generate(model, sources, settings, self.write, tokens=tokens, advance=advance)
-        found = [EMPTY] * len(inputs)
-        for number, answer in zip(some, answers, strict=True):
-            found[number] = answer
-        return found
-
     def forced(self, text: str, answer: Prediction) -> Forced:
         """Every source that is there, the sources themselves, and the answer."""
-        asked = self.ask(text)
+        question = self.ask(text)
         ids, target, inputs = self.said(answer)
         axes: dict[str, Axis] = {
-            name: one.axis(asked.sources[name])
+            name: one.axis(question.sources[name])
             for name, one in self.readings.items()
-            if len(one.encode(asked.sources.get(name)))
+            if len(one.encode(question.sources.get(name)))
         }
         axes |= {SOURCES: Tokens.whole(self.sources), TARGET: target, INPUTS: inputs}
-        return Forced({**self._read(asked), "target": np.array(ids, np.int32)}, axes, ids)
+        return Forced({**self._read(question), "target": np.array(ids, np.int32)}, axes, ids)
 
     def pieces_of(self, row: Row) -> dict[str, tuple[str, ...]]:
         """Every text."""

@@ -77,11 +77,11 @@ class Parse(Task):
 
     def rows(self, examples: Sequence[Example]) -> list[Row]:
         """Pieces of the words, symbols of the tree; a label that training never showed is left unknown."""
-        found: list[Row] = []
+        rows: list[Row] = []
         for example in only(iter(examples), Parsed):
             target = [self._id(symbol) for symbol in linear(read_tree(example.tree))]
-            found.append({"source": self.encode(example.asked), "target": _ended(target)})
-        return found
+            rows.append({"source": self.encode(example.asked), "target": _ended(target)})
+        return rows
 
     def _id(self, symbol: str) -> int:
         try:

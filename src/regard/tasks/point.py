@@ -10,13 +10,11 @@ import numpy as np
 
 from regard.attention.attention import INPUTS, PLACES, TARGET
 from regard.data.example import Example, Pointed
-from regard.decode import DecodeSettings
 from regard.errors import DataError, ModelFileError, UsageError
 from regard.evaluate import Metric, exact_match, tour_scores, word_error
-from regard.models import SOURCE, Model, Sizes
+from regard.models import SOURCE, Sizes
 from regard.question import Question
 from regard.tasks.axis import Axis, Items, Tokens
-from regard.tasks.search import EMPTY, generate
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
 from regard.text import TextSettings
 
@@ -104,25 +102,6 @@ class Point(Task):
             )
         return np.array(items, np.float32).reshape(len(items), self.features)
 
-    def predict(
-        self,
-        model: Model,
-        inputs: Sequence[str],
-        settings: DecodeSettings,
-        *,
-        tokens: int = 4096,
-        advance: Progress | None = None,
-    ) -> list[Prediction]:
-        """The places each problem points at, in order."""
-        problems = [self._frames(items_of(text)) for text in inputs]
-        asked = [number for number, items in enumerate(problems) if len(items)]
-        sources = [problems[number] for number in asked]
-        answers = generate(model, sources, settings, write, tokens=tokens, advance=advance)
-        found = [EMPTY] * len(inputs)
-        for number, answer in zip(asked, answers, strict=True):
-            found[number] = answer
-        return found
-
     def encode(self, text: str) -> np.ndarray:
         """The items."""
         return self._frames(items_of(text))
@@ -171,7 +150,8 @@ class Point(Task):
 
     def write(self, places: Sequence[int]) -> tuple[str, tuple[str, ...]]:
         """Places as positions counted from 0."""
-        return write(places)
+        names = tuple(str(place - 1) for place in places)
+        return " ".join(names), names
 
     def question(self, example: Example) -> str:
         """The items as text, to the last digit."""
@@ -204,12 +184,6 @@ def _place(symbol: int | str) -> int:
     if isinstance(symbol, int):
         return symbol
     return STOP if symbol == "stop" else int(symbol) + 1 if symbol.isdecimal() else -1
-
-
-def write(places: Sequence[int]) -> tuple[str, tuple[str, ...]]:
-    """Places as positions counted from 0."""
-    names = tuple(str(place - 1) for place in places)
-    return " ".join(names), names
 
 
 def items_of(text: str) -> list[list[float]]:

@@ -14,8 +14,7 @@ from typing import final
 import numpy as np
 
 from regard.data.example import Example, Line, Pair
-from regard.decode import DecodeSettings
-from regard.models import Model, Sizes
+from regard.models import Sizes
 from regard.tasks.batch import Batch
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, only
 from regard.tasks.translate import Translate
@@ -72,18 +71,6 @@ class Reconstruct(Writing):
     def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
         """As of translations."""
         return self._same.collate(rows, source_length, target_length)
-
-    def predict(
-        self,
-        model: Model,
-        inputs: Sequence[str],
-        settings: DecodeSettings,
-        *,
-        tokens: int = 4096,
-        advance: Progress | None = None,
-    ) -> list[Prediction]:
-        """What the model says that each text was."""
-        return self._same.predict(model, inputs, settings, tokens=tokens, advance=advance)
 
     def encode(self, text: str) -> np.ndarray:
         """Pieces and the end symbol."""

@@ -87,7 +87,7 @@ def generate(
     """
     model.eval()
     device = device_of(model)
-    found: list[Prediction] = [EMPTY] * len(sources)
+    predictions: list[Prediction] = [EMPTY] * len(sources)
     for group in _grouped(model, [max(1, length_of(one)) for one in sources], tokens, settings):
         rows = [sources[number] for number in group.filled]
         encoded = model.encode(_read(rows, group.length, device))
@@ -103,10 +103,12 @@ def generate(
             results, grown = beam(decoder, encoded, settings, prefix, tree=True)
             trees += (grown or [])[: len(group.members)]
         for number, hypotheses in zip(group.members, results, strict=False):
-            found[number] = prediction(hypotheses, write if callable(write) else write[number])
+            predictions[number] = prediction(
+                hypotheses, write if callable(write) else write[number]
+            )
         if advance is not None:
             advance(len(group.members))
-    return found
+    return predictions
 
 
 def _grouped(
@@ -181,10 +183,10 @@ def _read(rows: Sequence[Read], length: int, device: torch.device) -> dict[str, 
     """A batch of questions by the names of their sources; of several, each is as long as it must be."""
     first = rows[0]
     names = list(first) if isinstance(first, Mapping) else [SOURCE]
-    found = {}
+    sources = {}
     for name in names:
         own = [row[name] if isinstance(row, Mapping) else row for row in rows]
         most = length if len(names) == 1 else max(1, *map(len, own))
         lengths = torch.tensor([len(row) for row in own], device=device)
-        found[name] = Padded(side_by_side(own, most).values.to(device), lengths)
-    return found
+        sources[name] = Padded(side_by_side(own, most).values.to(device), lengths)
+    return sources

@@ -84,15 +84,15 @@ class Summarise(Writing):
         pairs = list(only(iter(examples), Pair))
         sources = self.target.typed_batch([pair.source for pair in pairs])
         targets = self.target.typed_batch([pair.target for pair in pairs])
-        found: list[Row] = []
+        rows: list[Row] = []
         for (source, words), (target, said) in zip(sources, targets, strict=True):
             ids, places = self._numbered(source, words)
             own = [
                 places.get(word, n) if n == UNKNOWN else n
                 for n, word in zip(target, said, strict=True)
             ]
-            found.append({"source": _ended(ids), "target": _ended(own)})
-        return found
+            rows.append({"source": _ended(ids), "target": _ended(own)})
+        return rows
 
     def _numbered(
         self, ids: Sequence[int], words: Sequence[str]

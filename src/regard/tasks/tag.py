@@ -108,8 +108,8 @@ def known(
         rows = [inputs[member] for member in group.filled]
         lengths = torch.tensor([len(row) for row in rows])
         source = padded(rows, group.length, PAD).to(device_of(model))
-        found = model(source, lengths.to(source.device)).log_softmax(-1).cpu()
-        yield from zip(group.members, found, strict=False)
+        log_probabilities = model(source, lengths.to(source.device)).log_softmax(-1).cpu()
+        yield from zip(group.members, log_probabilities, strict=False)
         if advance is not None:
             advance(len(group.members))
 
@@ -178,12 +178,12 @@ class Tag(Labelling):
         """The likeliest label of each word."""
         words = [words_of(text) for text in inputs]
         cut = [self.pieces(own) for own in words]
-        found = [Prediction("")] * len(inputs)
-        asked = [number for number, (pieces, _) in enumerate(cut) if len(pieces)]
-        for member, sure in known(model, [cut[number][0] for number in asked], tokens, advance):
-            starts = torch.from_numpy(cut[asked[member]][1])
-            found[asked[member]] = self._prediction(sure[starts], words[asked[member]])
-        return found
+        predictions = [Prediction("")] * len(inputs)
+        places = [number for number, (pieces, _) in enumerate(cut) if len(pieces)]
+        for member, sure in known(model, [cut[number][0] for number in places], tokens, advance):
+            starts = torch.from_numpy(cut[places[member]][1])
+            predictions[places[member]] = self._prediction(sure[starts], words[places[member]])
+        return predictions
 
     def _prediction(self, sure: torch.Tensor, words: Sequence[str]) -> Prediction:
         best, ids = sure.max(-1)

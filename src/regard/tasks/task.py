@@ -247,20 +247,31 @@ class Task(ABC):
         tokens: int = 4096,
         advance: Progress | None = None,
     ) -> list[Prediction]:
-        """One prediction for each input, in order: what a search finds. `advance` hears how many are done."""
-        from regard.tasks.search import generate
+        """One prediction for each input, in order: what a search finds. `advance` hears how many are done.
+
+        Nothing in gives nothing out, unless the task reads nothing.
+        """
+        from regard.tasks.search import EMPTY, generate, length_of
 
         read = list(map(self.encode, inputs))
-        found = generate(
+        places = [n for n, source in enumerate(read) if length_of(source) or self.reads_nothing]
+        prompts = [self.prompt(inputs[n]) for n in places]
+        answers = generate(
             model,
-            read,
+            [read[n] for n in places],
             settings,
-            [self.writer(text) for text in inputs],
+            [self.writer(inputs[n]) for n in places],
             tokens=tokens,
             advance=advance,
-            constrain=lambda decoder, rows: self.constrained(decoder, [inputs[n] for n in rows]),
+            prefixes=prompts if any(prompts) else None,
+            constrain=lambda decoder, rows: self.constrained(
+                decoder, [inputs[places[row]] for row in rows]
+            ),
         )
-        return [self.completed(text, answer) for text, answer in zip(inputs, found, strict=True)]
+        predictions = [EMPTY] * len(inputs)
+        for place, answer in zip(places, answers, strict=True):
+            predictions[place] = self.completed(inputs[place], answer)
+        return predictions
 
     def constrained(self, decoder: Decoder[Any], texts: Sequence[str]) -> Decoder[Any]:  # noqa: ARG002
         """What a search drives: the decoder, kept to what can answer these questions, one a row."""
@@ -320,8 +331,8 @@ class Task(ABC):
 
     def only_read(self, text: str) -> tuple[Read, Axis]:
         """A text as the model reads it, nothing being asked: its symbols, and the axis they lie along."""
-        found = self.forced(text, Prediction(""))
-        return self.encode(text), found.axes[SOURCE]
+        forced = self.forced(text, Prediction(""))
+        return self.encode(text), forced.axes[SOURCE]
 
     def told(self, text: str, answer: str) -> Prediction | None:  # noqa: ARG002
         """An answer that somebody wrote, to be forced; None where the model can only be asked."""

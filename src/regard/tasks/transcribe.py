@@ -12,7 +12,7 @@ import numpy as np
 from regard.attention.attention import INPUTS, TARGET
 from regard.data.columns import ColumnKind, Frames, Ids
 from regard.data.example import Example, Spoken
-from regard.data.sound import LOOKED_AT, SoundForm, SoundSettings, clip_of, origin_of, read
+from regard.data.sound import LOOKED_AT, SoundForm, clip_of, origin_of, read
 from regard.evaluate import (
     Comparison,
     Metric,
@@ -33,17 +33,16 @@ from regard.tasks.task import (
     Progress,
     Reads,
     Row,
-    Task,
     compared,
     only,
 )
-from regard.tasks.writing import Writing
-from regard.text import BEGIN, END, Codec, TextSettings
+from regard.tasks.writing import WritingFromFiles
+from regard.text import BEGIN, END, Codec
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Transcribe(Writing):
+class Transcribe(WritingFromFiles):
     """A sound in, text out. A question is the path of a sound, a data URL, or a `Sound`.
 
     Sounds become log-mel frames when they are stored, so training reads no file again.
@@ -59,31 +58,14 @@ class Transcribe(Writing):
     chunk = 128
 
     @classmethod
-    def learn(
-        cls, examples: Examples, settings: TextSettings, progress: Progress | None = None
-    ) -> Transcribe:
-        """The texts' vocabulary, and the form of the first sounds."""
-        return cls._learned(examples, settings, SoundSettings(), progress)
-
-    @classmethod
     def learn_from(
         cls, examples: Examples, settings: Reads, progress: Progress | None = None
-    ) -> Task:
-        """The same, with what a person decided about sounds."""
-        return cls._learned(examples, settings.text, settings.sound, progress)
-
-    @classmethod
-    def _learned(
-        cls,
-        examples: Examples,
-        text: TextSettings,
-        sound: SoundSettings,
-        progress: Progress | None,
     ) -> Transcribe:
+        """The texts' vocabulary, and the form of the first sounds."""
         some = islice(only(examples(), Spoken), LOOKED_AT)
-        form = SoundForm.of((read(one.sound) for one in some), sound)
+        form = SoundForm.of((read(one.sound) for one in some), settings.sound)
         lines = (one.text for one in only(examples(), Spoken))
-        return cls(Codec.train(lines, text, progress), form)
+        return cls(Codec.train(lines, settings.text, progress), form)
 
     @classmethod
     def trial_sizes(cls, *, shared: bool) -> Sizes:  # noqa: ARG003

@@ -13,13 +13,11 @@ from regard.attention import Packing, Room
 from regard.attention.attention import INPUTS, TARGET
 from regard.data.columns import Ragged
 from regard.data.example import Example, Pair
-from regard.decode import DecodeSettings
 from regard.evaluate.breakdown import same_words
-from regard.models import SOURCE, Model, Sizes
+from regard.models import SOURCE, Sizes
 from regard.models.readers import IGNORE
 from regard.tasks.axis import Axis, typed
 from regard.tasks.batch import Batch, filled, lengths_of, padded, shifted
-from regard.tasks.search import EMPTY, generate
 from regard.tasks.task import Examples, Forced, Joined, Prediction, Progress, Row, only
 from regard.tasks.writing import Writing
 from regard.text import END, PAD, Codec, TextSettings
@@ -121,25 +119,6 @@ class Translate(Writing):
             count=len(target),
             packing=Packing.of((source_lengths, target_lengths), sizes, room, longest),
         )
-
-    def predict(
-        self,
-        model: Model,
-        inputs: Sequence[str],
-        settings: DecodeSettings,
-        *,
-        tokens: int = 4096,
-        advance: Progress | None = None,
-    ) -> list[Prediction]:
-        """Search for the best output of each text; nothing in gives nothing out."""
-        asked = [number for number, text in enumerate(inputs) if text.strip()]
-        ids = self.source.encode_batch([inputs[number] for number in asked])
-        sources = [np.array([*row, END], np.int32) for row in ids]
-        answers = generate(model, sources, settings, self.write, tokens=tokens, advance=advance)
-        found = [EMPTY] * len(inputs)
-        for number, answer in zip(asked, answers, strict=True):
-            found[number] = answer
-        return found
 
     def encode(self, text: str) -> np.ndarray:
         """Pieces and the end symbol; nothing for a text that says nothing."""

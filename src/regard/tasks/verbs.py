@@ -157,9 +157,9 @@ class Verbs(ABC):
         self.require("translate")
         split = bool(self.languages) if split is None else split
         answers = self.predict(texts, to=to, split=split, beam=beam, truncate=truncate)
-        found = [answer.text for answer in answers]
-        self.doubt(listed(texts), found, to)
-        return found[0] if isinstance(texts, str) else found
+        translations = [answer.text for answer in answers]
+        self.doubt(listed(texts), translations, to)
+        return translations[0] if isinstance(texts, str) else translations
 
     @overload
     def tag(self, texts: str, *, truncate: bool = False) -> list[tuple[str, str]]: ...
@@ -170,11 +170,11 @@ class Verbs(ABC):
     ) -> list[tuple[str, str]] | list[list[tuple[str, str]]]:
         """The words of each text, each with its tag."""
         self.require("tag")
-        found = [
+        tagged = [
             list(zip(answer.words, answer.symbols, strict=True))
             for answer in self.predict(texts, truncate=truncate)
         ]
-        return found[0] if isinstance(texts, str) else found
+        return tagged[0] if isinstance(texts, str) else tagged
 
     def worded(self, answer: Prediction) -> Prediction:
         """What a person is told of an answer; `predict` gives the answer itself."""
@@ -187,8 +187,8 @@ class Verbs(ABC):
     def classify(self, texts: str | Texts, *, truncate: bool = False) -> str | list[str]:
         """The label of each text, or the model's word for being unsure (`decode.sure`), if it has one."""
         self.require("classify")
-        found = [self.worded(answer).text for answer in self.predict(texts, truncate=truncate)]
-        return found[0] if isinstance(texts, str) else found
+        labels = [self.worded(answer).text for answer in self.predict(texts, truncate=truncate)]
+        return labels[0] if isinstance(texts, str) else labels
 
     @overload
     def fill(self, texts: str, *, truncate: bool = False) -> str: ...
@@ -197,8 +197,8 @@ class Verbs(ABC):
     def fill(self, texts: str | Texts, *, truncate: bool = False) -> str | list[str]:
         """Each text with a word for every `<mask>` in it."""
         self.require("fill")
-        found = [answer.text for answer in self.predict(texts, truncate=truncate)]
-        return found[0] if isinstance(texts, str) else found
+        filled = [answer.text for answer in self.predict(texts, truncate=truncate)]
+        return filled[0] if isinstance(texts, str) else filled
 
     @overload
     def reconstruct(self, texts: str, *, beam: int | None = None) -> str: ...
@@ -207,8 +207,8 @@ class Verbs(ABC):
     def reconstruct(self, texts: str | Texts, *, beam: int | None = None) -> str | list[str]:
         """What an autoencoder says that each text was."""
         self.require("reconstruct")
-        found = [answer.text for answer in self.predict(texts, beam=beam)]
-        return found[0] if isinstance(texts, str) else found
+        outputs = [answer.text for answer in self.predict(texts, beam=beam)]
+        return outputs[0] if isinstance(texts, str) else outputs
 
     @overload
     def parse(self, texts: str, *, beam: int | None = None) -> str: ...
@@ -217,8 +217,8 @@ class Verbs(ABC):
     def parse(self, texts: str | Texts, *, beam: int | None = None) -> str | list[str]:
         """The tree over each sentence, in brackets; words stand between spaces: `the cat sat .`"""
         self.require("parse")
-        found = [answer.text for answer in self.predict(texts, beam=beam)]
-        return found[0] if isinstance(texts, str) else found
+        trees = [answer.text for answer in self.predict(texts, beam=beam)]
+        return trees[0] if isinstance(texts, str) else trees
 
     def caption(self, pictures: Any, *, beam: int | None = None) -> Any:
         """What each picture says or shows: a text for one, a list of texts for several.
@@ -227,9 +227,9 @@ class Verbs(ABC):
         """
         self.require("caption")
         several = isinstance(pictures, list | tuple)
-        asked = [image.question_of(one) for one in (pictures if several else [pictures])]
-        found = [answer.text for answer in self.predict(asked, beam=beam)]
-        return found if several else found[0]
+        questions = [image.question_of(one) for one in (pictures if several else [pictures])]
+        captions = [answer.text for answer in self.predict(questions, beam=beam)]
+        return captions if several else captions[0]
 
     def transcribe(self, sounds: Any, *, rate: int | None = None, beam: int | None = None) -> Any:
         """What is said in each sound: a text for one, a list of texts for several.
@@ -238,9 +238,9 @@ class Verbs(ABC):
         """
         self.require("transcribe")
         several = isinstance(sounds, list | tuple)
-        asked = [sound.question_of(one, rate) for one in (sounds if several else [sounds])]
-        found = [answer.text for answer in self.predict(asked, beam=beam)]
-        return found if several else found[0]
+        questions = [sound.question_of(one, rate) for one in (sounds if several else [sounds])]
+        transcripts = [answer.text for answer in self.predict(questions, beam=beam)]
+        return transcripts if several else transcripts[0]
 
     def point(
         self,
@@ -255,10 +255,10 @@ class Verbs(ABC):
         """
         self.require("point")
         texts = written(problems, self.learned.features)
-        found = [
+        positions = [
             [int(name) for name in answer.symbols] for answer in self.predict(texts, beam=beam)
         ]
-        return found[0] if isinstance(texts, str) else found
+        return positions[0] if isinstance(texts, str) else positions
 
     @overload
     def complete(
@@ -281,5 +281,5 @@ class Verbs(ABC):
         tree = {**self.decode.model_dump(), "sample": sample, "seed": seed}
         decode = parse(DecodeSettings, tree, where="decode")
         drawn = self.predict(texts, max_length=max_length, decode=decode)
-        found = [answer.text for answer in drawn]
-        return found[0] if isinstance(texts, str) else found
+        continued = [answer.text for answer in drawn]
+        return continued[0] if isinstance(texts, str) else continued

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, final
 
+from regard.data.image import PictureSettings
+from regard.data.sound import SoundSettings
 from regard.evaluate import (
     Comparison,
     Metric,
@@ -21,18 +25,14 @@ from regard.evaluate import (
 from regard.evaluate.rouge import words_said
 from regard.tasks.axis import Tokens, axis_of
 from regard.tasks.search import given_of, names_of
-from regard.tasks.task import Prediction, Task
-from regard.text import END, UNKNOWN, Codec
+from regard.tasks.task import Examples, Prediction, Progress, Reads, Task
+from regard.text import END, UNKNOWN, Codec, TextSettings
 
 
-class Writing(Task):
-    """Its target is a text, cut by one vocabulary, and judged as translations are."""
+class Spelled(Task):
+    """Its answers are spelled by the pieces of one vocabulary."""
 
     target: Codec
-
-    def told(self, text: str, answer: str) -> Prediction | None:  # noqa: ARG002
-        """The pieces of the answer."""
-        return Prediction(answer, ids=tuple(self.target.encode(answer))) if answer else None
 
     def symbol(self, number: int) -> str:
         """A piece of the target's vocabulary."""
@@ -57,6 +57,14 @@ class Writing(Task):
         target = axis_of(self.target, ids)
         return ids, target, target.later(self.target.piece(self.target.begin))
 
+
+class Writing(Spelled):
+    """Its target is a text, cut by one vocabulary, and judged as translations are."""
+
+    def told(self, text: str, answer: str) -> Prediction | None:  # noqa: ARG002
+        """The pieces of the answer."""
+        return Prediction(answer, ids=tuple(self.target.encode(answer))) if answer else None
+
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """BLEU and chrF with their signatures, and how often the answer is right to the letter."""
         return [bleu(predicted, answers), chrf(predicted, answers), exact_match(predicted, answers)]
@@ -70,17 +78,17 @@ class Writing(Task):
         tokenize: str = "13a",
     ) -> list[Metric]:
         """The same, and typical faults of translations (L14): repeating, saying twice, and leaving out."""
-        found = judge_texts(predicted, [answers], lowercase=lowercase, tokenize=tokenize)
+        scores = judge_texts(predicted, [answers], lowercase=lowercase, tokenize=tokenize)
         faults = [said_twice(predicted, answers), never_said(predicted, answers)]
-        return [*found, repetition(predicted), coverage(predicted, answers), *faults]
+        return [*scores, repetition(predicted), coverage(predicted, answers), *faults]
 
     def beside(
         self, questions: Sequence[str], predicted: Sequence[str], answers: Sequence[str]
     ) -> list[Metric]:
         """How many words of the right answers that the vocabulary does not know were said all the same."""
         wanted = list(map(self.unknown, questions, answers))
-        found = words_said(predicted, wanted, "unknown words right", self.unknown_are)
-        return [] if found is None else [found]
+        share = words_said(predicted, wanted, "unknown words right", self.unknown_are)
+        return [] if share is None else [share]
 
     unknown_are: ClassVar[str] = "unknown word"
 
@@ -110,3 +118,31 @@ class Writing(Task):
             paired(first, second, answers, lowercase=lowercase, tokenize=tokenize),
             paired(first, second, answers, metric="chrf", lowercase=lowercase),
         ]
+
+
+@final
+@dataclass(frozen=True)
+class UsualReads:
+    """How text is cut; pictures and sounds are read as is usual."""
+
+    text: TextSettings
+    picture: PictureSettings = field(default_factory=PictureSettings)
+    sound: SoundSettings = field(default_factory=SoundSettings)
+
+
+class WritingFromFiles(Writing):
+    """Its sources are pictures or sounds, whose form (rows, bands) is learned beside the vocabulary."""
+
+    @classmethod
+    def learn(
+        cls, examples: Examples, settings: TextSettings, progress: Progress | None = None
+    ) -> Task:
+        """The same, where only the text has settings."""
+        return cls.learn_from(examples, UsualReads(settings), progress)
+
+    @classmethod
+    @abstractmethod
+    def learn_from(
+        cls, examples: Examples, settings: Reads, progress: Progress | None = None
+    ) -> Task:
+        """The vocabulary of the texts, and the form of the first files."""

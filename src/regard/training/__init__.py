@@ -71,13 +71,13 @@ def _look(folder: Path, settings: RunSettings, listener: Listener, stop: Stop) -
     corpus, report = Corpus.of(settings.data, settings.task), _polling(listener, stop)
     if corpus.train is None:
         return False
-    found = examine(
+    survey = examine(
         corpus.train,
         corpus.valid,
         most=LOOKED_AT,
         advance=lambda seen: report("looking at the data", seen),
     )
-    listener.examined(found)
+    listener.examined(survey)
     if next(corpus.examples("valid"), None) is None:
         refuse_empty("valid", 0, corpus)
     return True

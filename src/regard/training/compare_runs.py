@@ -188,7 +188,7 @@ def compare(
     if (out / "config.toml").exists():
         raise UsageError("this folder is a run", where=str(out), remedy="choose another folder")
     exam = Exam.of(variants[0].settings, MOST_ASKED)
-    found = []
+    comparisons = []
     for number, variant in enumerate(variants):
         mark = _mark(variant.settings, exam)
         judged = _known(out / variant.name, mark)
@@ -197,11 +197,11 @@ def compare(
             judged = _judge(out / variant.name, variant, exam, device, listener)
             if judged.fault is None:
                 _keep(out / variant.name, mark, judged)
-        found.append(judged)
-    if all(judged.fault for judged in found):
-        raise found[0].fault  # type: ignore[misc]
-    done = next(judged.row.name for judged in found if judged.fault is None)
-    table = _table(found, Run.open(out / done).task, exam)
+        comparisons.append(judged)
+    if all(judged.fault for judged in comparisons):
+        raise comparisons[0].fault  # type: ignore[misc]
+    done = next(judged.row.name for judged in comparisons if judged.fault is None)
+    table = _table(comparisons, Run.open(out / done).task, exam)
     files.write_atomic(out / "table.json", json.dumps(table.as_dict(), indent=1).encode())
     files.write_atomic(out / "table.md", table.markdown().encode())
     return table
@@ -222,8 +222,8 @@ def _asked(folder: Path, exam: Exam, device: str, listener: Listener) -> Judged:
     """The model's answers, by the search its settings name, and what they are worth."""
     predictor = Predictor.load(folder, device, note=listener.noted)
     run, task = predictor.run, predictor.run.task
-    found = predictor.predict(exam.questions(task), truncate=True)
-    answers = [one.text for one in found]
+    predictions = predictor.predict(exam.questions(task), truncate=True)
+    answers = [one.text for one in predictions]
     metrics = task.judge(answers, exam.answers(task))
     metrics += task.beside(exam.questions(task), answers, exam.answers(task))
     if task.decided_by == "perplexity":

@@ -194,15 +194,15 @@ def preview(settings: RunSettings, report: Report | None = None) -> Preview:
 
 def _lengths(task: Task, corpus: Corpus, report: Report) -> dict[str, np.ndarray]:
     """Four bytes an example and side; specials counted, as the model will see them."""
-    found = {side: array("i") for side in (*task.sources, "target")}
+    columns = {side: array("i") for side in (*task.sources, "target")}
     examples = corpus.examples("train")
     while chunk := list(islice(examples, task.chunk)):
         for row in task.rows(chunk):
-            for side, lengths in found.items():
+            for side, lengths in columns.items():
                 lengths.append(len(row[side]))
-        report("measuring lengths", len(found["target"]))
-    refuse_empty("train", len(found["target"]))
-    return {side: np.frombuffer(lengths, np.int32) for side, lengths in found.items()}
+        report("measuring lengths", len(columns["target"]))
+    refuse_empty("train", len(columns["target"]))
+    return {side: np.frombuffer(lengths, np.int32) for side, lengths in columns.items()}
 
 
 def _percentiles(lengths: np.ndarray) -> dict[int, int]:

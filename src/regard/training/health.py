@@ -55,17 +55,17 @@ def _checkpoints(run: Run) -> Finding:
     for step in steps:
         try:
             checkpoint = run.checkpoints.load(step)
-            found = dict(checkpoint.tensors["model"])
-            weights.check_against(expected, found, str(checkpoint.folder))
+            stored = dict(checkpoint.tensors["model"])
+            weights.check_against(expected, stored, str(checkpoint.folder))
         except (RegardError, KeyError) as fault:
             broken.append(f"step {step}: {fault.what if isinstance(fault, RegardError) else fault}")
     if not steps:
         return Finding("checkpoints", "note", "none: this run can answer, but not go on learning")
-    told = f"{len(steps)} of {len(steps)} have the bytes they were written with"
+    detail = f"{len(steps)} of {len(steps)} have the bytes they were written with"
     if broken:
-        told = f"{len(broken)} of {len(steps)} are damaged: {'; '.join(broken)}"
+        detail = f"{len(broken)} of {len(steps)} are damaged: {'; '.join(broken)}"
     remedy = "`regard train RUN` goes on from the newest that is whole"
-    return Finding.of("checkpoints", not broken, told, remedy)
+    return Finding.of("checkpoints", not broken, detail, remedy)
 
 
 def _curves(run: Run) -> Iterator[Finding]:
@@ -78,33 +78,35 @@ def _curves(run: Run) -> Iterator[Finding]:
     if len(judged) > 2:
         yield _generalised(judged)
     if (run.folder / "nan-report.json").is_file():
-        told = "some steps were skipped, as their gradient was not finite (nan-report.json)"
-        yield Finding("skipped steps", "note", told, "a lower train.rate or a longer train.warmup")
+        detail = "some steps were skipped, as their gradient was not finite (nan-report.json)"
+        yield Finding(
+            "skipped steps", "note", detail, "a lower train.rate or a longer train.warmup"
+        )
     spikes = [entry["step"] for entry in entries if entry["kind"] == "spike"]
     if spikes:
-        told = f"the loss leapt up {len(spikes)} times, first at step {spikes[0]:,}"
-        yield Finding("spikes", "note", told, "a lower train.rate, or train.on_spike=rewind")
+        detail = f"the loss leapt up {len(spikes)} times, first at step {spikes[0]:,}"
+        yield Finding("spikes", "note", detail, "a lower train.rate, or train.on_spike=rewind")
 
 
 def _learned(entries: list[dict[str, Any]]) -> Finding:
     first, last = entries[0]["loss"], entries[-1]["loss"]
-    told = f"training loss {first:.3f} -> {last:.3f} in {entries[-1]['step']:,} steps"
+    detail = f"training loss {first:.3f} -> {last:.3f} in {entries[-1]['step']:,} steps"
     remedy = "it learns nothing: try another train.rate, and look at the data with `regard data`"
-    return Finding.of("learning", last < 0.95 * first, told, remedy)
+    return Finding.of("learning", last < 0.95 * first, detail, remedy)
 
 
 def _generalised(entries: list[dict[str, Any]]) -> Finding:
     """Whether more training, or less, would have helped."""
     best = min(entries, key=lambda entry: entry["loss"])
     last = entries[-1]
-    told = f"held-out loss {best['loss']:.3f}, best at step {best['step']:,} of {last['step']:,}"
+    detail = f"held-out loss {best['loss']:.3f}, best at step {best['step']:,} of {last['step']:,}"
     if best is last and best["loss"] < 0.99 * entries[-2]["loss"]:
         advice = "still falling: go on with more train.steps"
-        return Finding("held-out curve", "note", told, advice)
+        return Finding("held-out curve", "note", detail, advice)
     if last["loss"] > 1.1 * best["loss"]:
         advice = "it rose again: more data, more dropout, a smaller model, or train.patience"
-        return Finding("held-out curve", "note", told, advice)
-    return Finding("held-out curve", "right", told)
+        return Finding("held-out curve", "note", detail, advice)
+    return Finding("held-out curve", "right", detail)
 
 
 def _answers(run: Run, model: Model) -> Iterator[Finding]:
@@ -114,39 +116,39 @@ def _answers(run: Run, model: Model) -> Iterator[Finding]:
         return
     probes = run.probes()[: max(ASKED, run.settings.train.evaluate_examples)]
     predictor = Predictor(run, model, note=lambda _note: None)
-    found = predictor.predict([q for q, _ in probes], decode=greedy(run), truncate=True)
-    yield _one_answer(found, [answer for _, answer in probes])
-    yield _endings(found)
-    yield from _found_again(run, found, [answer for _, answer in probes])
+    answers = predictor.predict([q for q, _ in probes], decode=greedy(run), truncate=True)
+    yield _one_answer(answers, [answer for _, answer in probes])
+    yield _endings(answers)
+    yield from _found_again(run, answers, [answer for _, answer in probes])
 
 
-def _one_answer(found: list[Prediction], due: list[str]) -> Finding:
+def _one_answer(answers: list[Prediction], due: list[str]) -> Finding:
     """A model that says the same whatever it is asked does not look at its input."""
-    said, wanted = {answer.text for answer in found}, set(due)
+    said, wanted = {answer.text for answer in answers}, set(due)
     collapsed = len(wanted) > 1 and len(said) <= max(1, ALIKE * len(wanted))
-    told = f"{len(said)} different answers to {len(found)} questions ({len(wanted)} were due)"
+    detail = f"{len(said)} different answers to {len(answers)} questions ({len(wanted)} were due)"
     remedy = (
         "it does not read its input: train longer, lower train.rate, and check that source and target "
         "lines belong together (`regard data`)"
     )
-    return Finding.of("different answers", not collapsed, told, remedy)
+    return Finding.of("different answers", not collapsed, detail, remedy)
 
 
-def _endings(found: list[Prediction]) -> Finding:
-    empty = sum(not answer.text for answer in found)
-    endless = sum(answer.finish == "length" for answer in found)
-    told = f"{empty} empty and {endless} endless of {len(found)} answers"
+def _endings(answers: list[Prediction]) -> Finding:
+    empty = sum(not answer.text for answer in answers)
+    endless = sum(answer.finish == "length" for answer in answers)
+    detail = f"{empty} empty and {endless} endless of {len(answers)} answers"
     remedy = "it has not learned when to stop: train longer"
-    return Finding.of("endings", empty + endless <= len(found) / 2, told, remedy)
+    return Finding.of("endings", empty + endless <= len(answers) / 2, detail, remedy)
 
 
-def _found_again(run: Run, found: list[Prediction], due: list[str]) -> Iterator[Finding]:
+def _found_again(run: Run, answers: list[Prediction], due: list[str]) -> Iterator[Finding]:
     """The weights on disk are those whose scores were written down."""
     best = [e for e in run.recorded("metrics") if e["kind"] == "valid" and e["is_best"]]
     count = run.settings.train.evaluate_examples
     if not best or not best[-1]["metrics"] or run.settings.train.average == "last":
         return
-    now = run.task.judge([answer.text for answer in found[:count]], due[:count])
+    now = run.task.judge([answer.text for answer in answers[:count]], due[:count])
     before: Mapping[str, Any] = {metric["name"]: metric["value"] for metric in best[-1]["metrics"]}
     pairs = [
         (metric.name, before[metric.name], metric.value)
@@ -154,11 +156,11 @@ def _found_again(run: Run, found: list[Prediction], due: list[str]) -> Iterator[
         if before.get(metric.name) is not None and math.isfinite(metric.value)
     ]
     other = [f"{name} {old:.2f} -> {new:.2f}" for name, old, new in pairs if abs(old - new) > SAME]
-    told = ", ".join(f"{name} {new:.2f}" for name, _, new in pairs)
+    detail = ", ".join(f"{name} {new:.2f}" for name, _, new in pairs)
     if other:
-        told = f"recorded and found now: {', '.join(other)}"
+        detail = f"recorded and found now: {', '.join(other)}"
     remedy = "the weights are not those that were judged: train again, or restore the folder"
-    yield Finding.of("recorded scores", not other, told, remedy)
+    yield Finding.of("recorded scores", not other, detail, remedy)
 
 
 def _wrong(name: str, fault: RegardError) -> Finding:
@@ -198,8 +200,8 @@ def diagnose(run: Path | None = None, device: str = "auto", tell: Tell | None = 
     chosen = choose_device(device)
     machine = this_machine(chosen, run if run is not None and run.is_dir() else Path.cwd())
     tell(machine)
-    found = []
+    findings = []
     for finding in chain(trials(chosen), () if run is None else health(run)):
-        found.append(finding)
+        findings.append(finding)
         tell(finding)
-    return Diagnosis(machine, tuple(found))
+    return Diagnosis(machine, tuple(findings))

@@ -97,9 +97,9 @@ class Judge:
         better = self._value(model, loss, scores(self.run, model, self.stop)) < self.progress.best
         if better:
             self.run.save_model(model.state_dict())
-        told = "it is the model now" if better else f"step {self.progress.best_step} is better"
+        verdict = "it is the model now" if better else f"step {self.progress.best_step} is better"
         named = ", ".join(map(str, steps))
-        self.listener.noted(f"the average of steps {named} has held-out loss {loss:.4f}: {told}")
+        self.listener.noted(f"the average of steps {named} has held-out loss {loss:.4f}: {verdict}")
 
     def mend(self) -> None:
         """A model that is lost or damaged is made again from a checkpoint: the best step's, or the best."""
@@ -216,8 +216,8 @@ def scores(
 
 def samples(run: Run, model: Model) -> list[Trace]:
     """The fixed sentences, answered and looked into."""
-    asked = [question for question, _ in run.probes()[:SAMPLES]]
-    return [look_inside(run.task, model, question, greedy(run)) for question in asked]
+    questions = [question for question, _ in run.probes()[:SAMPLES]]
+    return [look_inside(run.task, model, question, greedy(run)) for question in questions]
 
 
 def greedy(run: Run) -> DecodeSettings:

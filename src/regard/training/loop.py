@@ -136,8 +136,9 @@ class Trainer:
         limit = self.stepper.limit
         summed = self.stepper.gradients(step, turn.pieces, turn.batches, stop)
         if self.stepper.limit != limit:
-            told = f"from now on batches have at most {self.stepper.limit} tokens"
-            self.listener.noted(f"memory ran out: {told}")
+            self.listener.noted(
+                f"memory ran out: from now on batches have at most {self.stepper.limit} tokens"
+            )
         return summed
 
     def _read_steps(self, keep: int = 0) -> None:

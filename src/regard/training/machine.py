@@ -52,7 +52,7 @@ class Machine:
 
     def facts(self) -> list[tuple[str, str]]:
         """Name and value, for people."""
-        found = [
+        facts = [
             ("system", self.system),
             ("processor", f"{self.processor}, {self.cores} cores, threads: {self.threads}"),
             ("memory", f"{_size(self.memory_free)} free of {_size(self.memory)}"),
@@ -60,14 +60,14 @@ class Machine:
         ]
         for number, gpu in enumerate(self.gpus):
             free = f"{_size(gpu.memory_free)} free of {_size(gpu.memory)}"
-            found.append((f"GPU {number}", f"{gpu.name}, {free}"))
+            facts.append((f"GPU {number}", f"{gpu.name}, {free}"))
         if self.bfloat16 > 0:
             pays = "try train.precision=bfloat16" if self.bfloat16 > 1.2 else "stay with float32"
             speed = f"{self.bfloat16:.1f} times the speed of float32 in matrix products: {pays}"
         else:
             speed = "does not work here, though the processor announces it: stay with float32"
         return [
-            *found,
+            *facts,
             *([] if self.gpus else [("GPU", "none")]),
             ("versions", ", ".join(f"{name} {number}" for name, number in self.versions.items())),
             ("bfloat16", speed),

@@ -66,11 +66,11 @@ def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
     """The moments of each parameter, under the parameter's name."""
-    found = {}
+    moments = {}
     for name, parameter in model.named_parameters():
         for key, value in optimiser.state.get(parameter, {}).items():
-            found[f"{name}.{key}"] = value
-    return found
+            moments[f"{name}.{key}"] = value
+    return moments
 
 
 def restore_optimiser(

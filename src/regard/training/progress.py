@@ -95,13 +95,13 @@ class Learned:
 
     def tensors(self) -> dict[str, Mapping[str, Tensor]]:
         """For the checkpoint; every process must call this."""
-        found: dict[str, Mapping[str, Tensor]] = {
+        tensors: dict[str, Mapping[str, Tensor]] = {
             "model": shard.full(self.model.state_dict()),
             "optimizer": shard.full(optimiser_tensors(self.optimiser, self.model)),
         }
         if self.average is not None:
-            found["average"] = shard.full(self.average.weights)
-        return found
+            tensors["average"] = shard.full(self.average.weights)
+        return tensors
 
     def put(self, checkpoint: Checkpoint) -> None:
         """From the checkpoint, which must be of this very model."""

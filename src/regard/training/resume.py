@@ -175,11 +175,11 @@ def _asked(run: Run) -> str:
 
 
 def _metrics(entry: dict[str, Any]) -> list[tuple[str, str]]:
-    found = [("held-out loss", f"{entry['loss']:.4f} (perplexity {entry['perplexity']:.2f})")]
+    rows = [("held-out loss", f"{entry['loss']:.4f} (perplexity {entry['perplexity']:.2f})")]
     for metric in entry["metrics"]:
         signature = f" ({metric['signature']})" if metric.get("signature") else ""
-        found.append((metric["name"], f"{metric['value']:.2f}{signature}"))
-    return found
+        rows.append((metric["name"], f"{metric['value']:.2f}{signature}"))
+    return rows
 
 
 def _row(metric: tuple[str, str]) -> str:

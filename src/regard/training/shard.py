@@ -73,7 +73,7 @@ def plain(model: Model, run: Run, world: World) -> Model:
 def norms(model: nn.Module) -> Float[Tensor, " parameters"]:
     """The length of each parameter's gradient; 0 where there is none."""
     parameters = list(model.parameters())
-    found = torch._foreach_norm([p.grad for p in parameters if p.grad is not None])
-    lengths = iter([whole(length) for length in found])
-    nothing = torch.zeros((), device=found[0].device)
+    norms = torch._foreach_norm([p.grad for p in parameters if p.grad is not None])
+    lengths = iter([whole(length) for length in norms])
+    nothing = torch.zeros((), device=norms[0].device)
     return torch.stack([nothing if p.grad is None else next(lengths).float() for p in parameters])

@@ -77,11 +77,11 @@ class Subject:
         task = TASKS[task_for(toy(name).kind)].learn(lambda: iter(examples), text)
         torch.manual_seed(seed)
         model = build(settings, task.sizes).to(device).eval()
-        asked = examples[:ASKED]
-        rows = task.rows(asked)
+        chosen = examples[:ASKED]
+        rows = task.rows(chosen)
         longest = [max(len(row[side]) for row in rows) for side in ("source", "target")]
         batch = task.collate(rows, longest[0], longest[1])
-        questions = tuple(task.question(example) for example in asked)
+        questions = tuple(task.question(example) for example in chosen)
         return cls(task, model, questions, batch.to(device))
 
 
@@ -113,13 +113,13 @@ def batch_invariance(device: torch.device) -> Finding:
         torch.set_num_threads(threads)
     name, remedy = "batch invariance", "report this processor: answers here depend on company"
     if differing:
-        told = f"no: {', '.join(differing)} differ in {compared} comparisons"
+        detail = f"no: {', '.join(differing)} differ in {compared} comparisons"
         # On a GPU only equal words are promised, and the bits are worth knowing.
         if device.type != "cpu":
-            return Finding(name, "note", told)
-        return Finding.of(name, False, told, remedy)
-    told = f"yes: {compared} answers alone and in company are equal to the last bit"
-    return Finding.of(name, True, f"{told} (in shared batches {shared} are rounded otherwise)")
+            return Finding(name, "note", detail)
+        return Finding.of(name, False, detail, remedy)
+    detail = f"yes: {compared} answers alone and in company are equal to the last bit"
+    return Finding.of(name, True, f"{detail} (in shared batches {shared} are rounded otherwise)")
 
 
 def _alone_and_together(subject: Subject, tokens: int) -> Iterator[bool]:
@@ -132,8 +132,8 @@ def _alone_and_together(subject: Subject, tokens: int) -> Iterator[bool]:
             for start in range(0, ASKED, size):
                 members = [*range(start, min(start + size, ASKED))][::-1]
                 questions = [subject.questions[member] for member in members]
-                found = predict(questions)
-                for member, answer in zip(members, found, strict=True):
+                answers = predict(questions)
+                for member, answer in zip(members, answers, strict=True):
                     yield _bits(answer) == _bits(alone[member])
 
 
@@ -150,9 +150,9 @@ def overfitting(kind: str, device: torch.device) -> Finding:
         losses.append(loss)
         if loss < LEARNED:
             break
-    told = f"loss {losses[0]:.2f} -> {losses[-1]:.3f} in {len(losses)} steps"
+    detail = f"loss {losses[0]:.2f} -> {losses[-1]:.3f} in {len(losses)} steps"
     remedy = "gradients do not flow: run the tests (`make test`) and report this"
-    return Finding.of(f"{kind} learns one batch", losses[-1] < LEARNED, told, remedy)
+    return Finding.of(f"{kind} learns one batch", losses[-1] < LEARNED, detail, remedy)
 
 
 def learning(subject: Subject, steps: int) -> Iterator[float]:
@@ -180,9 +180,9 @@ def kernels_agree(device: torch.device) -> Finding:
     with watch(subject.model, lambda _path, aligned: aligned.weights.flip(-1)):
         control = subject.task.logits(subject.model, batch)
     apart, wrong = _apart(fused, explicit), _apart(fused, control)
-    told = f"fused and explicit differ by {apart:.1e} at most (wrong weights by {wrong:.1e})"
+    detail = f"fused and explicit differ by {apart:.1e} at most (wrong weights by {wrong:.1e})"
     remedy = "the attention kernel of this torch build is wrong here: try another version of torch"
-    return Finding.of("attention kernels agree", apart < CLOSE < wrong, told, remedy)
+    return Finding.of("attention kernels agree", apart < CLOSE < wrong, detail, remedy)
 
 
 def _apart(one: Tensor, other: Tensor) -> float:
@@ -193,13 +193,13 @@ def determinism(device: torch.device) -> Finding:
     """The same seed gives the same weights; another seed gives others."""
     same = all(_repeats(kind, device, (1, 1)) for kind in ("Transformer", "RNN"))
     other = any(_repeats(kind, device, (1, 2)) for kind in ("Transformer", "RNN"))
-    told = "five steps taken twice end in the same bits" if same else "five steps end differently"
+    detail = "five steps taken twice end in the same bits" if same else "five steps end differently"
     if other:
-        told = "another seed ends in the same bits: this trial proves nothing"
+        detail = "another seed ends in the same bits: this trial proves nothing"
     remedy = "set train.deterministic=true; a resumed run may otherwise differ in its last bits"
     if not same and device.type != "cpu":
-        return Finding("determinism", "note", told, remedy)
-    return Finding.of("determinism", same and not other, told, remedy)
+        return Finding("determinism", "note", detail, remedy)
+    return Finding.of("determinism", same and not other, detail, remedy)
 
 
 def _repeats(kind: str, device: torch.device, seeds: Sequence[int]) -> bool:
@@ -220,17 +220,17 @@ State = Literal["right", "wrong", "note"]
 @final
 @dataclass(frozen=True)
 class Finding:
-    """`name` is what was looked at, `told` one sentence about it, `remedy` what to do."""
+    """`name` is what was looked at, `detail` one sentence about it, `remedy` what to do."""
 
     name: str
     state: State
-    told: str
+    detail: str
     remedy: str = ""
 
     @classmethod
-    def of(cls, name: str, good: bool, told: str, remedy: str = "") -> Finding:
+    def of(cls, name: str, good: bool, detail: str, remedy: str = "") -> Finding:
         """A check that came out one way or the other; only a wrong one needs a remedy."""
-        return cls(name, "right" if good else "wrong", told, "" if good else remedy)
+        return cls(name, "right" if good else "wrong", detail, "" if good else remedy)
 
     @property
     def mark(self) -> str:

@@ -288,8 +288,3 @@ def position_periods(
         result=Step("period", "2 pi n^(2i/d)", period(index // 2, width, base)),
         slips=PERIOD_SLIPS,
     )
-
-
-def numbered_widths(widths: Sequence[int]) -> tuple[str, ...]:
-    """d = 50, d = 100, .."""
-    return tuple(f"d = {width}" for width in widths)
