@@ -171,11 +171,11 @@ def to_toml(settings: Settings, *, explained: bool = False) -> str:
 
 
 def meaning(group: type[Settings], name: str) -> str:
-    """What a setting is for, and what it may be where that is a choice."""
+    """What a setting is for, in full sentences, and what it may be where that is a choice."""
     field = group.model_fields[name]
-    words = " ".join((field.description or "").split()).removesuffix(".")
+    words = " ".join((field.description or "").split())
     choices = _choices(field.annotation)
-    return f"{words} ({' | '.join(choices)})" if len(choices) > 1 else words
+    return f"{words} One of {', '.join(choices)}." if len(choices) > 1 else words
 
 
 def _choices(annotation: Any) -> list[str]:

@@ -44,8 +44,9 @@ def _table(path: str, kind: type[Settings]) -> Iterator[str]:
     for name, field in kind.model_fields.items():
         if _kinds(field.annotation) or (name == "kind" and word):
             continue
-        usual = "" if field.default is None else f"`{_shown(field.default)}`"
-        yield f"| `{name}` | {usual} | {meaning(kind, name).replace(' | ', ', ')} |"
+        default = field.get_default(call_default_factory=True)
+        usual = "" if default is None or default == {} else f"`{_shown(default)}`"
+        yield f"| `{name}` | {usual} | {meaning(kind, name)} |"
     yield ""
 
 

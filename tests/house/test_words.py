@@ -4,6 +4,9 @@ import re
 
 import pytest
 
+from regard.config import meaning
+from regard.run.settings import RunSettings
+from tests.house.settings import groups
 from tests.house.tree import ROOT
 
 # What was said before -> what the field says.
@@ -61,3 +64,16 @@ def test_no_formula_begins_with_a_capital_that_it_has_not():
     for path in sorted((ROOT / "src" / "regard").rglob("*.py")):
         found = spoilt.search(path.read_text("utf-8"))
         assert not found, f"{path.relative_to(ROOT)}: {found[0]}"
+
+
+KINDS = {kind: path for path, kind in groups(RunSettings)}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_the_help_of_a_setting_is_sentences_and_a_number_has_its_range(kind):
+    for name, field in kind.model_fields.items():
+        told = meaning(kind, name)
+        assert re.match(r"[A-Z].* .*\.$", told), (kind, name, told)
+        is_number = isinstance(field.default, int | float) and not isinstance(field.default, bool)
+        if is_number and name != "seed":
+            assert re.search(r"\d.*\b(to|or)\b", told), (kind, name, told)

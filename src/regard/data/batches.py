@@ -35,17 +35,18 @@ class BatchSettings(Settings):
     """
 
     tokens: int = Field(default=4096, ge=1)
-    """The most places of a batch, on the longer side."""
+    """The largest number of places of a batch, padding included, on the longer side: 1,000 to 50,000."""
     max_length: int = Field(default=LENGTH, ge=1)
-    """Longer rows are left out."""
+    """Examples with more symbols than this on either side are left out: 64 to 1,024."""
     sentences: int | None = Field(default=None, ge=1)
-    """The most rows of a batch."""
+    """The largest number of examples in a batch: 8 to 1,024. By default only tokens counts."""
     buckets: int = Field(default=64, ge=1, le=1024)
-    """The most shapes of batches."""
+    """The largest number of shapes that batches have: 8 to 256."""
     window: int = Field(default=262_144, ge=1)
-    """Rows that are shuffled and batched at a time."""
+    """The number of examples that are shuffled and batched at a time: 10,000 or more."""
     packed: bool = False
-    """Rows lie end to end: one shape, almost no padding; for Transformers that translate."""
+    """Whether examples lie end to end, in one shape with almost no padding: for Transformers that
+    translate."""
 
     @model_validator(mode="before")
     @classmethod

@@ -43,17 +43,22 @@ class PictureSettings(Settings):
     """How pictures become columns of pixels; what is left open is decided by the first pictures."""
 
     height: PositiveInt | None = Field(default=None, le=1024)
-    """Rows of pixels, 16 to 256; by default what all pictures share, up to 128, and else 64."""
+    """The number of rows of pixels: 16 to 256. By default what all pictures share, up to 128, and else
+    64."""
     width: PositiveInt | None = Field(default=None, le=4096)
-    """Columns of pixels, where all have as many: 16 to 256; the default is the height."""
+    """The number of columns of pixels, where all pictures have as many: 16 to 256. The default is the
+    height."""
     fit: Literal["auto", "ragged", "crop", "stretch"] = "auto"
-    """Keep each width, as writing needs; cut out the middle, as photographs bear; or stretch."""
+    """Whether each picture keeps its width (ragged), as writing needs, or is cropped, as photographs bear,
+    or is stretched."""
     longest: PositiveInt = Field(default=512, le=4096)
-    """Columns of the widest picture where widths are kept: 64 to 1024; wider ones are narrowed."""
+    """The number of columns of the widest picture, where widths are kept: 64 to 1,024. Wider ones are
+    narrowed."""
     colour: Literal["auto", "grey", "rgb"] = "auto"
-    """One channel or three; by default one where no picture has colours."""
+    """Whether pictures have one channel or three. By default one, where no picture has colours."""
     invert: Literal["auto", "yes", "no"] = "auto"
-    """Dark ink on light paper becomes light on 0; by default for grey pictures with a light edge."""
+    """Whether pixels are inverted, so that dark ink on light paper becomes light on 0. By default grey
+    pictures with a light edge are."""
 
 
 @final

@@ -46,13 +46,14 @@ class SoundSettings(Settings):
     """How sounds become frames; what is left open is decided by the first sounds."""
 
     rate: PositiveInt | None = Field(default=None, ge=RATES[0], le=48_000)
-    """Samples a second that all sounds are brought to, 8000 to 48000; by default as the first, to 16000."""
+    """The number of samples a second that all sounds are resampled to: 8,000 to 48,000. By default that of
+    the first, up to 16,000."""
     bands: PositiveInt = Field(default=40, ge=4, le=128)
-    """Bands of the log-mel features, 20 to 80."""
+    """The number of bands of the log-mel features: 20 to 80."""
     window: PositiveFloat = Field(default=25.0, ge=5, le=200)
-    """Milliseconds that a frame hears, 20 to 50."""
+    """The milliseconds of sound in a frame: 20 to 50."""
     hop: PositiveFloat = Field(default=10.0, ge=2, le=100)
-    """Milliseconds from one frame to the next, 5 to 20."""
+    """The milliseconds from one frame to the next: 5 to 20."""
 
 
 @final

@@ -32,23 +32,24 @@ class DataSettings(Settings):
     """What to learn from: a built-in toy, or files. Without `valid`, some training examples are held out."""
 
     toy: str | None = None
-    """Learn a built-in toy instead of files."""
+    """The name of a built-in toy to learn instead of files."""
     train: tuple[str, ...] = ()
-    """Files to learn from."""
+    """The files to learn from."""
     valid: tuple[str, ...] = ()
-    """Files to validate on; without them some examples are held out."""
+    """The files to validate on. Without them some training examples are held out."""
     test: tuple[str, ...] = ()
-    """Files for a last score, never learned from."""
+    """The files for a last score, never learned from."""
     sources: tuple[str, ...] = ()
-    """Several sources by name: a file each before the target's file, or columns of a table or JSON lines."""
+    """Several sources by name: one file for each before the target's file, or columns of a table or of JSON
+    lines."""
     target: str | None = None
     """The name of the target, where there are several sources: the last file, or a column."""
     examples: PositiveInt | None = None
-    """Learn from at most so many."""
+    """The largest number of training examples that are used. By default all are."""
     vectors: str | None = None
-    """A file of word vectors in the text form of word2vec or GloVe, with which the tables begin (L98)."""
+    """A file of word vectors in the text form of word2vec or GloVe, with which embeddings begin (L98)."""
     on_bad_utf8: Literal["stop", "skip"] = "stop"
-    """What to do at a line that is not UTF-8."""
+    """Whether reading stops at a line that is not UTF-8, or skips it."""
 
     @property
     def columns(self) -> Columns | None:
@@ -62,59 +63,62 @@ class TrainSettings(Settings):
     """How to learn. `accumulate` counts global batches a step, whatever the number of machines."""
 
     steps: PositiveInt = 10_000
-    """The most steps."""
+    """The largest number of training steps: 100 for a first try, 10,000 to 200,000 for real text."""
     epochs: PositiveInt | None = None
-    """The most passes through the data."""
+    """The largest number of passes over the training data: 1 to 100. By default only steps count."""
     rate: PositiveFloat = 1e-3
-    """The highest learning rate; of noam, a factor."""
+    """The highest learning rate: 1e-4 to 1e-2. For noam it is a factor: 0.5 to 2."""
     schedule: Literal["inverse-sqrt", "noam", "cosine", "constant"] = "inverse-sqrt"
-    """How the rate falls after the warm-up."""
+    """How the learning rate falls after the warm-up."""
     warmup: NonNegativeInt = 400
-    """Steps in which the rate rises."""
+    """The number of steps in which the learning rate rises: 100 to 8,000."""
     betas: tuple[Share, Share] = (0.9, 0.98)
-    """How slowly AdamW's two moments forget."""
+    """The decay rates of AdamW's first and second moment: 0.9 and 0.95 to 0.999."""
     epsilon: PositiveFloat = 1e-9
-    """Added to what AdamW divides by."""
+    """What AdamW adds to its denominator: 1e-9 to 1e-6."""
     decay: NonNegativeFloat = 0.0
-    """How much weights shrink a step, times the rate."""
+    """The weight decay of AdamW, which is multiplied by the learning rate: 0 to 0.1."""
     clip: PositiveFloat = 1.0
-    """The longest a gradient may be."""
+    """The largest norm of a gradient. Longer ones are scaled down to it: 0.5 to 5."""
     accumulate: PositiveInt = 1
-    """Batches a step, whatever the number of processes."""
+    """The number of batches whose gradients make one step, whatever the number of processes: 1 to 32."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Of products; bfloat16 is for a GPU."""
+    """The precision of matrix products in training. bfloat16 is for a GPU."""
     compile: bool = False
-    """Let torch compile the step; pays with batch.packed on a GPU."""
+    """Whether torch compiles the training step, which pays with batch.packed on a GPU."""
     record: bool = True
-    """On one GPU take packed, compiled steps and recurrent ones each as one CUDA graph."""
+    """Whether, on one GPU, packed and compiled steps and recurrent ones are recorded as a CUDA graph."""
     deterministic: bool = False
-    """The same bits again, and slower; on a CPU they are anyway."""
+    """Whether the same seed gives the same bits on a GPU too, which is slower. On a CPU it always does."""
     distribute: Literal["ddp", "fsdp"] = "ddp"
-    """Over several processes: copies of the model, or shards of it."""
+    """Whether several processes have copies of the model (ddp) or shards of it (fsdp)."""
     average: Literal["none", "ema", "last"] = "none"
-    """Weights that are judged and kept: as they are, their moving average, or the mean of the last."""
+    """Which weights are evaluated and kept: the last step's, their moving average (ema), or the mean of the
+    last checkpoints."""
     ema_decay: Share = 0.999
-    """How slowly the moving average forgets."""
+    """The share of the moving average that each step keeps: 0.99 to 0.9999."""
     average_last: PositiveInt = 5
-    """Checkpoints in the mean of the last."""
+    """The number of checkpoints in the mean of the last: 3 to 20."""
     evaluate_every: PositiveInt = 500
-    """Steps between evaluations."""
+    """The number of steps between two evaluations: 50 to 5,000."""
     evaluate_examples: NonNegativeInt = 100
-    """Held-out examples answered and scored each time; 0 for the loss alone."""
+    """The number of held-out examples that are answered and scored in each evaluation: 100 to 3,000, or 0
+    for the loss alone."""
     checkpoint_every: PositiveInt = 500
-    """Steps between checkpoints; what a kill can cost."""
+    """The number of steps between two checkpoints, which is what a kill can cost: 100 to 5,000."""
     log_every: PositiveInt = 20
-    """Steps between two lines of the record."""
+    """The number of steps between two lines of metrics.jsonl: 1 to 100."""
     keep: PositiveInt = 3
-    """Checkpoints kept, besides that of the best step."""
+    """The number of checkpoints that are kept, besides that of the best step: 1 to 20."""
     patience: PositiveInt | None = None
-    """Stop after so many evaluations without a better one."""
+    """Training stops after so many evaluations without a better one: 3 to 20. By default it does not stop
+    early."""
     best_by: Literal["loss", "score"] = "loss"
-    """What makes a model the best."""
+    """Whether the best model is the one with the lowest held-out loss, or with the best score."""
     on_spike: Literal["log", "rewind"] = "log"
-    """When the loss jumps: tell it, or go back to the last checkpoint's weights."""
+    """What happens when the loss jumps: it is logged, or the last checkpoint's weights are restored."""
     workers: NonNegativeInt = 2
-    """Threads that prepare batches; with 0 training waits for each."""
+    """The number of threads that prepare batches: 1 to 4, or 0 to prepare them between the steps."""
 
 
 class RunSettings(Settings):
@@ -123,9 +127,9 @@ class RunSettings(Settings):
     task: str = next(iter(DEFAULT_OF))
     """What is learned."""
     seed: NonNegativeInt = 1
-    """The seed of every random number: the same seed, the same run."""
+    """The seed of every random number. The same seed gives the same run."""
     start: str | None = None
-    """A run, or a model in the box: whose vocabulary and weights it takes."""
+    """A run, or a model that comes with regard, whose vocabulary and weights training starts from."""
     data: DataSettings = DataSettings()
     """What to learn from."""
     text: TextSettings = TextSettings()
@@ -135,15 +139,15 @@ class RunSettings(Settings):
     sound: SoundSettings = SoundSettings()
     """How sounds become frames of log-mel features."""
     model: ModelSettings
-    """What it is made of."""
+    """What the model is made of."""
     batch: BatchSettings = BatchSettings()
-    """How examples are put together."""
+    """How examples become batches."""
     objective: ObjectiveSettings = ObjectiveSettings()
     """What training minimises."""
     train: TrainSettings = TrainSettings()
-    """How it learns."""
+    """How the model learns."""
     decode: DecodeSettings = DecodeSettings()
-    """How it answers."""
+    """How the model answers."""
 
     @field_validator("task")
     @classmethod

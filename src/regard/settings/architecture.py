@@ -59,47 +59,48 @@ class PlainFrontSettings(Settings):
     """A learned vector for each symbol; for a source of numbers, one linear map of each frame."""
 
     kind: Literal["plain"] = "plain"
-    """A table of vectors, or a linear map."""
+    """The front-end is a table of vectors for symbols, or one linear map of each frame of numbers."""
 
 
 class PatchFrontSettings(Settings):
     """Squares of a picture, each one linear map of its pixels (Dosovitskiy 2021)."""
 
     kind: Literal["patches"] = "patches"
-    """Squares of a picture."""
+    """The front-end cuts a picture into squares."""
     size: PositiveInt = 8
-    """The side of a square, in pixels; it divides the height of the picture."""
+    """The side of a square in pixels: 4 to 32. It divides the height of the picture."""
 
 
 class ConvolutionFrontSettings(Settings):
     """A small convolutional network that turns a picture into a grid of states (as in Xu 2015)."""
 
     kind: Literal["convolution"] = "convolution"
-    """A convolutional network."""
+    """The front-end is a convolutional network."""
     channels: Annotated[tuple[PositiveInt, ...], Field(min_length=1, max_length=8)] = (32, 64, 128)
-    """Feature maps of each stage, 16 to 512; every stage halves the height and the width."""
+    """How many feature maps each stage has: 16 to 512. Every stage halves the height and the width."""
     blocks: NonNegativeInt = 0
-    """Residual blocks in each stage, 0 to 4; each lets a state see further around its own region."""
+    """How many residual blocks each stage has: 0 to 4. Each lets a state see further around its own
+    region."""
     warp: Annotated[float, Field(ge=0, le=0.5)] = 0.0
-    """How far pictures are distorted at random while learning, as a share of their size: 0 to 0.3."""
+    """How far training pictures are distorted at random, as a share of their size: 0 to 0.3."""
     elastic: Annotated[float, Field(ge=0, le=0.2)] = 0.0
-    """How far parts as large as a symbol are moved, each for itself, while learning, as a share of the
+    """How far parts of a training picture as large as a symbol are moved at random, as a share of its
     height: 0 to 0.05 (Simard 2003)."""
     mirror: bool = False
-    """While learning, half of the pictures are seen as in a mirror; for photographs, not for writing."""
+    """Whether half of the training pictures are mirrored: for photographs, never for writing."""
 
 
 class SubsamplingFrontSettings(Settings):
     """Convolutions over the frames of a sound that leave one state for several frames (Dong 2018)."""
 
     kind: Literal["subsampling"] = "subsampling"
-    """Convolutions over time and frequency."""
+    """The front-end is a convolution over time and frequency."""
     channels: Annotated[tuple[PositiveInt, ...], Field(min_length=1, max_length=4)] = (32, 32)
-    """Feature maps of each stage, 8 to 256; every stage halves the frames and the bands."""
+    """How many feature maps each stage has: 8 to 256. Every stage halves the frames and the bands."""
     mask_bands: NonNegativeInt = 0
-    """The most neighbouring bands that are hidden at random while learning (Park 2019): 0 to 15."""
+    """At most so many neighbouring bands are hidden at random in training (Park 2019): 0 to 15."""
     mask_frames: NonNegativeInt = 0
-    """The same for neighbouring frames: 0 to 40."""
+    """At most so many neighbouring frames are hidden at random in training (Park 2019): 0 to 40."""
 
 
 FrontSettings = Annotated[
@@ -112,93 +113,100 @@ class RnnEncoderSettings(Settings):
     """A recurrent encoder (L11)."""
 
     kind: Literal["rnn"] = "rnn"
-    """A recurrent network reads."""
+    """The encoder is a recurrent network."""
     cell: CellName | TapeCellName = "gru"
-    """What a step is made of; an lstmn remembers all of its states and attends to them (Cheng 2016); it reads
-    in one direction."""
+    """The recurrent cell. An lstmn keeps all of its states and attends to them (Cheng 2016), and reads in
+    one direction."""
     width: PositiveInt = 256
-    """Neurons of a state, both directions together."""
+    """The number of neurons of a state, both directions together: 64 to 1,024."""
     layers: PositiveInt = 1
-    """One above the other."""
+    """The number of layers: 1 to 4."""
     bidirectional: bool = True
-    """Read from both ends."""
+    """Whether the source is read from both ends."""
     pyramid: Annotated[int, Field(ge=0, le=6)] = 0
-    """So many of the layers, the upper ones, read two states at a time and halve their number (Chan 2016): 0
-    for text, 1 to 3 for sounds."""
+    """So many of the upper layers read two states at a time and halve their number (Chan 2016): 0 for text,
+    1 to 3 for sounds."""
     front: FrontSettings = PlainFrontSettings()
     """How the raw source becomes states."""
     dropout: Dropout = 0.1
-    """Share of neurons left out while learning."""
+    """The share of neurons that are dropped in training: 0 to 0.5."""
 
 
 class FrontEncoderSettings(Settings):
     """No layers at all: the reader attends to what the front-end gives (Xu 2015: annotation vectors)."""
 
     kind: Literal["front"] = "front"
-    """The front-end alone reads."""
+    """The encoder is its front-end alone."""
     width: PositiveInt = 256
-    """Neurons of a state."""
+    """The number of neurons of a state: 64 to 1,024."""
     front: FrontSettings = PlainFrontSettings()
     """How the raw source becomes states."""
     dropout: Dropout = 0.1
-    """Share of neurons left out while learning."""
+    """The share of neurons that are dropped in training: 0 to 0.5."""
 
 
 class StackSettings(Settings):
     """What a stack of Transformer blocks is made of, on either side."""
 
     kind: Literal["transformer"] = "transformer"
-    """Transformer blocks."""
+    """This side is a stack of Transformer blocks."""
     width: PositiveInt = 256
-    """Neurons of a position."""
+    """The number of neurons of a position (d_model): 64 to 1,024."""
     layers: PositiveInt = 4
-    """Blocks one above the other."""
+    """The number of blocks: 1 to 12."""
     heads: HeadCounts = 4
-    """Attentions side by side; one number for all layers, or a list with one number a layer."""
+    """The number of attention heads in each block: 1 to 16. A list has one number for each layer."""
     gates: Literal["open", "learned"] = "open"
-    """Learned gates multiply each head, and objective.l0 can close them; open ones do nothing."""
+    """Whether the gate that multiplies each head is learned, so that objective.l0 can close it, or stays
+    open."""
     key_width: HeadCounts | None = None
-    """Of each head, as one number or a list with one a layer; the default is width / heads."""
+    """The number of neurons of a query or key in each head (d_k): 16 to 128. A list has one number for each
+    layer. The default is width / heads."""
     value_width: HeadCounts | None = None
-    """Of each head, in the same way; the default is the width of its keys."""
+    """The number of neurons of a value in each head (d_v): 16 to 128. A list has one number for each layer.
+    The default is key_width."""
     feedforward: NonNegativeInt = 1024
-    """Neurons inside the network of each position; 0 for no such network (L103)."""
+    """The number of neurons inside the feed-forward network: two to four times the width, or 0 for no such
+    network (L103)."""
     activation: Activation = "relu"
-    """The activation between the two linear maps of that network."""
+    """The activation of the feed-forward network."""
     residual: bool = True
-    """Each part's input is added to what it gives (L60); without, what it gives goes on alone (L103)."""
+    """Whether the input of each sub-layer is added to its output (L60). Without it the output goes on alone
+    (L103)."""
     norm: NormOrder = "pre"
-    """Before each part, after its sum, or none at all (L103)."""
+    """Where layer normalisation stands: before each sub-layer, after its sum, or nowhere (L103)."""
     norm_form: NormForm = "standard"
-    """With gain and shift, or plain as on the slides."""
+    """Whether layer normalisation learns a gain and a shift, or is plain as on the slides (L61)."""
     norm_eps: NonNegativeFloat = 1e-5
-    """Added to the variance, or in the plain form to the deviation."""
+    """What is added to the variance (in the plain form to the deviation) before dividing: 1e-12 to 1e-5."""
     score: ScoreName = "scaled-dot"
-    """How well a query and a key go together."""
+    """The score function of query and key."""
     normalise: NormaliserName = "softmax"
-    """How scores become weights."""
+    """The function that turns scores into attention weights."""
     position: PositionName = "sinusoidal"
-    """How order is told."""
+    """The position encoding."""
     position_at: Literal["input", "heads"] = "input"
-    """Added to the input, or within each head."""
+    """Whether positions are added to the input or, head by head, to queries, keys and values."""
     position_base: PositiveFloat = 10000.0
-    """The longest wave of sinusoidal and rotary positions, over 2 pi."""
+    """The longest wavelength of sinusoidal and rotary positions, divided by 2 pi: 1,000 to 1,000,000. Vaswani
+    2017 has 10,000."""
     reach: Reach = "full"
-    """Who may be attended to; causal is everything up to oneself, as always in a decoder."""
+    """Which positions may be attended to. A decoder is always causal as well."""
     reach_size: PositiveInt = 32
-    """Of the window, or the stride."""
+    """The size of the window or the stride of reach, in positions: 8 to 256."""
     max_length: PositiveInt = 512
-    """The most positions, where each has weights of its own."""
+    """The largest number of positions, where each has weights of its own (learned positions, the location
+    score): 64 to 4,096."""
     scale_embedding: bool = True
-    """Embeddings times the root of the width."""
+    """Whether embeddings are multiplied by the square root of the width, as in Vaswani 2017."""
     embedding_norm: bool = False
-    """A norm behind the embedding."""
+    """Whether layer normalisation follows the embedding, as in BERT."""
     dropout: Dropout = 0.1
-    """Share of neurons left out while learning."""
+    """The share of neurons that are dropped in training: 0 to 0.5."""
     attention_dropout: Dropout = 0.0
-    """The same for weights of attention."""
+    """The share of attention weights that are dropped in training: 0 to 0.3."""
     activation_dropout: Dropout = 0.0
-    """The same inside the feed-forward network, where the paper has none."""
+    """The share of neurons that are dropped inside the feed-forward network in training: 0 to 0.3."""
 
 
 class TransformerSettings(StackSettings):
@@ -215,129 +223,140 @@ class RnnReaderSettings(Settings):
     """A recurrent decoder, with `score = "none"` for none at all (L11-L13)."""
 
     kind: Literal["rnn"] = "rnn"
-    """A recurrent network writes."""
+    """The reader is a recurrent decoder."""
     cell: CellName | TapeCellName = "gru"
-    """What a step is made of; an lstmn remembers all of its states and attends to them (Cheng 2016)."""
+    """The recurrent cell. An lstmn keeps all of its states and attends to them (Cheng 2016)."""
     width: PositiveInt = 256
-    """Neurons of a state."""
+    """The number of neurons of a state: 64 to 1,024."""
     layers: PositiveInt = 1
-    """One above the other."""
+    """The number of layers: 1 to 4."""
     score: ScoreName | NoticingName | Literal["none"] = "additive"
-    """How well a state and a source position go together; coverage is additive and sees how much attention
-    each position has had so far; location-aware is additive and sees what the last step gave each position
-    and its neighbours; none is no attention at all."""
+    """The score function of state and source position. coverage is additive and sees how much attention
+    each position has had so far, location-aware is additive and sees what the last step gave each position
+    and its neighbours, and none is no attention at all."""
     normalise: NormaliserName | ChoosingName | Literal["marginal"] = "softmax"
-    """How scores become weights; sampled draws one position a step while learning (Xu 2015), and marginal
-    adds up the probabilities that a word has after each choice (Wu 2018)."""
+    """The function that turns scores into attention weights. sampled draws one position a step in training
+    (Xu 2015), and marginal sums the probabilities that a word has after each choice (Wu 2018)."""
     soft_share: Dropout = 0.0
-    """Of sampled attention, the share of steps that read by softmax all the same while learning, from 0 to
-    0.9; 0.5 in Xu 2015, where choices alone learn too slowly."""
+    """The share of training steps of sampled attention that read by softmax all the same: 0 to 0.9. Xu 2015
+    has 0.5, since choices alone learn too slowly."""
     looks: Looks = "after"
-    """With the new state, or with the one before it."""
+    """Whether a step attends with its new state (Luong 2015) or with the one before it (Bahdanau 2015)."""
     input_feeding: bool = False
-    """What was read goes into the next step, too."""
+    """Whether the context of a step is an input of the next one (Luong 2015)."""
     max_length: PositiveInt = 512
-    """The most source positions, where the score counts them."""
+    """The largest number of source positions, where the location score has weights for each: 64 to
+    4,096."""
     tied: bool = True
-    """The output has the embedding's weights."""
+    """Whether the output layer has the weights of the embedding (Press 2017)."""
     combine: Combination = "parallel"
-    """How several sources are read: in one softmax, each for itself, one after the other, or weighed."""
+    """How several sources are read: in one softmax (flat), each for itself (parallel), one after the other
+    (serial), or weighed (hierarchical)."""
     copies: bool = False
-    """Each step may also copy a word of the source, by its attention (See 2017); one shared vocabulary."""
+    """Whether a step may also copy a word of the source by its attention (See 2017). It needs one shared
+    vocabulary."""
     points_back: NonNegativeInt = 0
-    """Each step of a language model may also point at one of so many earlier words, or at a sentinel (Merity
+    """A step of a language model may also point at one of so many earlier words, or at a sentinel (Merity
     2016): 50 to 200, or 0 for none."""
     dropout: Dropout = 0.1
-    """Share of neurons left out while learning."""
+    """The share of neurons that are dropped in training: 0 to 0.5."""
 
 
 class WindowReaderSettings(Settings):
     """A feed-forward language model over its last words that attends to the source (Rush 2015; L84)."""
 
     kind: Literal["window"] = "window"
-    """A feed-forward network writes, which sees its last words alone."""
+    """The reader is a feed-forward language model that sees its last words alone."""
     window: Annotated[int, Field(ge=1, le=100)] = 5
-    """How many of its last words a step sees: 3 to 10; C in Rush 2015."""
+    """How many of its last words a step sees (C in Rush 2015): 3 to 10."""
     width: PositiveInt = 256
-    """Neurons of the hidden layer over those words: 100 to 1,000."""
+    """The number of neurons of the hidden layer over those words: 100 to 1,000."""
     embedding: PositiveInt = 128
-    """Neurons of each of those words, in two tables: one for the language model, one to attend with."""
+    """The number of neurons of each of those words, in two tables, one for the language model and one for
+    attention: 50 to 500."""
     smooth: Annotated[int, Field(ge=0, le=20)] = 2
     """What is read at a source position is the mean over so many neighbours to each side: 0 to 5."""
     score: ScoreName = "general"
-    """How well the last words and a source position go together."""
+    """The score function of the last words and a source position."""
     normalise: NormaliserName = "softmax"
-    """How scores become weights."""
+    """The function that turns scores into attention weights."""
     max_length: PositiveInt = 512
-    """The most source positions, where the score counts them."""
+    """The largest number of source positions, where the location score has weights for each: 64 to
+    4,096."""
     dropout: Dropout = 0.1
-    """Share of neurons left out while learning."""
+    """The share of neurons that are dropped in training: 0 to 0.5."""
 
 
 class TransformerReaderSettings(StackSettings):
     """A Transformer decoder (L66)."""
 
     cross_heads: HeadCounts | None = None
-    """The same for attention to the source; the default is `heads`."""
+    """The number of heads of attention to the source in each block: 1 to 16. The default is heads."""
     cross_key_width: HeadCounts | None = None
-    """The same for attention to the source; the default is `key_width`, or else width / cross_heads."""
+    """The key_width of attention to the source: 16 to 128. The default is key_width, or else width /
+    cross_heads."""
     cross_value_width: HeadCounts | None = None
-    """The same for attention to the source; the default is `value_width`, or else its key width."""
+    """The value_width of attention to the source: 16 to 128. The default is value_width, or else its key
+    width."""
     tied: bool = True
-    """The output has the embedding's weights."""
+    """Whether the output layer has the weights of the embedding (Press 2017)."""
     combine: Combination = "parallel"
-    """How several sources are read: in one softmax, each for itself, one after the other, or weighed."""
+    """How several sources are read: in one softmax (flat), each for itself (parallel), one after the other
+    (serial), or weighed (hierarchical)."""
     output_bias: bool = False
-    """The output has a bias."""
+    """Whether the output layer has a bias."""
     copies: bool = False
-    """Each step may also copy a source word, by one attention more (See 2017); one shared vocabulary."""
+    """Whether a step may also copy a word of the source, by one more attention (See 2017). It needs one
+    shared vocabulary."""
 
 
 class TagSettings(Settings):
     """One label a word (L78)."""
 
     kind: Literal["tag"] = "tag"
-    """A label for each word."""
+    """The reader gives each word a label."""
     transform: Literal["relu", "gelu", "gelu-tanh", "swish"] | None = None
-    """A layer with this activation and a norm before the output (Devlin 2019); the default is none."""
+    """The activation of one more layer, with layer normalisation, before the output (Devlin 2019). By
+    default there is none."""
     norm_eps: NonNegativeFloat = 1e-5
-    """Added to the variance in that norm."""
+    """What is added to the variance in that layer's normalisation before dividing: 1e-12 to 1e-5."""
     dropout: Dropout = 0.1
-    """Share of neurons left out while learning."""
+    """The share of neurons that are dropped in training: 0 to 0.5."""
 
 
 class ClassifySettings(Settings):
     """One label a sequence (L79)."""
 
     kind: Literal["classify"] = "classify"
-    """A label for each text."""
+    """The reader gives each text a label."""
     pooling: Pooling = "attention"
-    """How all positions become one."""
+    """How the states of all positions become one: their mean, the first of them, or their sum weighted by
+    attention."""
     score: ScoreName = "additive"
-    """Of pooling by attention."""
+    """The score function of pooling by attention."""
     normalise: NormaliserName = "softmax"
-    """How scores become weights."""
+    """The function that turns scores into attention weights."""
     max_length: PositiveInt = 512
-    """The most positions, where the score counts them."""
+    """The largest number of positions, where the location score has weights for each: 64 to 4,096."""
     dropout: Dropout = 0.1
-    """Share of neurons left out while learning."""
+    """The share of neurons that are dropped in training: 0 to 0.5."""
 
 
 class PointSettings(Settings):
     """Attention weights as the output (L81)."""
 
     kind: Literal["point"] = "point"
-    """Positions of the input, one after another."""
+    """The reader points at positions of the source, one after another."""
     cell: CellName = "lstm"
-    """What a step is made of."""
+    """The recurrent cell."""
     width: PositiveInt = 128
-    """Neurons of a state."""
+    """The number of neurons of a state: 64 to 512."""
     score: ScoreName = "additive"
-    """How well a state and a position go together."""
+    """The score function of state and source position."""
     visits: Visits = "some"
     """Whether an answer may leave items out (some), or stops only when it has pointed at each (all)."""
     max_length: PositiveInt = 512
-    """The most positions, where the score counts them."""
+    """The largest number of positions, where the location score has weights for each: 64 to 4,096."""
 
 
 EncoderSettings = Annotated[
@@ -358,11 +377,11 @@ class NoiseSettings(Settings):
     """How a text is corrupted before it is read, while learning: a decoder then learns to mend it (L97)."""
 
     drop: Dropout = 0.0
-    """Share of the pieces that are left out: 0 to 0.3."""
+    """The share of the source's pieces that are left out in training: 0 to 0.3."""
     mask: Dropout = 0.0
-    """Share of the pieces that are read as the unknown sign: 0 to 0.3."""
+    """The share of the source's pieces that are replaced by the unknown symbol in training: 0 to 0.3."""
     shuffle: Annotated[int, Field(ge=0, le=1000)] = 0
-    """How many positions a piece may be moved: 0 to 5."""
+    """How many positions a piece of the source may be moved in training: 0 to 5."""
 
     @property
     def is_any(self) -> bool:
@@ -374,21 +393,22 @@ class ModelSettings(Settings):
     """An encoder and a reader; a language model has no encoder, and several sources have one each."""
 
     encoder: EncoderSettings | None = None
-    """Reads the source; a language model has none."""
+    """What reads the source. A language model has no encoder."""
     encoders: dict[str, EncoderSettings] = Field(default_factory=dict)
     """One encoder for each source by its name, where a task has several sources."""
     share_encoders: bool = False
-    """Sources of one vocabulary are read by encoders with the same weights."""
+    """Whether sources of one vocabulary are read by encoders with the same weights."""
     source_dropout: Dropout = 0.0
-    """How often each of several sources is left out while learning, so that one may be missing: 0 to 0.3."""
+    """How often each of several sources is left out in training, so that one may be missing: 0 to 0.3."""
     noise: NoiseSettings = NoiseSettings()
-    """How the source of a decoder is corrupted while learning (denoising)."""
+    """How the source of a decoder is corrupted in training (denoising)."""
     bottleneck: Annotated[int, Field(ge=1, le=65536)] | None = None
-    """Neurons of a narrower state between an encoder and a decoder without attention: 2 to 512."""
+    """The number of neurons of a narrower state between an encoder and a decoder without attention: 2 to
+    512. By default there is none."""
     reader: ReaderSettings
-    """Writes, tags, classifies or points."""
+    """What writes, tags, classifies or points."""
     share_embedding: bool = True
-    """Source and target have one table, where they have one vocabulary."""
+    """Whether source and target have one table of embeddings, where they have one vocabulary."""
 
 
 def encoder_of(model: ModelSettings) -> EncoderSettings | None:

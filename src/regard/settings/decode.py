@@ -23,31 +23,34 @@ class DecodeSettings(Settings):
     """Beam search by default; `beam = 1` is greedy; `sample` draws instead of choosing."""
 
     beam: PositiveInt = 4
-    """Hypotheses followed at a time; 1 is greedy."""
+    """How many hypotheses beam search follows: 1 (greedy) to 12."""
     top_beams: PositiveInt = 1
-    """Answers given."""
+    """How many answers are given: 1 to the beam."""
     penalty: Penalty = "gnmt"
-    """What a hypothesis is divided by: nothing, its length, or (5 + length) / 6."""
+    """What the log-probability of a hypothesis is divided by, to the power alpha: nothing, its length, or
+    (5 + length) / 6 (Wu 2016)."""
     alpha: float = Field(default=0.6, ge=0, le=10)
-    """The power of the length by which sums of log-probabilities are divided."""
+    """The power of the length penalty: 0 (none) to 1 (the mean log-probability)."""
     min_length: NonNegativeInt = 0
-    """The fewest symbols of an answer."""
+    """The smallest number of symbols of an answer: 0 to max_length."""
     max_length: PositiveInt = 256
-    """The most."""
+    """The largest number of symbols of an answer: 16 to 1,024."""
     sample: bool = False
-    """Draw instead of choosing."""
+    """Whether symbols are drawn at random by their probabilities, instead of searched for."""
     temperature: PositiveFloat = 1.0
-    """Of drawing: lower is bolder about what is likely."""
+    """What logits are divided by when symbols are drawn: 0.5 to 1.5. Lower values keep to probable
+    symbols."""
     top_k: NonNegativeInt = 0
-    """Draw from so many of the likeliest; 0 is all."""
+    """Symbols are drawn from so many of the most probable ones: 10 to 100, or 0 for all."""
     top_p: float = Field(default=1.0, gt=0, le=1)
-    """Draw from the likeliest that make up this share."""
+    """Symbols are drawn from the most probable ones that have this share of all probability: 0.8 to 1."""
     seed: int = 1
-    """Of drawing."""
+    """The seed of the random numbers by which symbols are drawn."""
     sure: float = Field(default=0.0, ge=0, lt=1)
-    """Of one label a text: where its probability is lower, people are told `unsure`; 0 tells it always."""
+    """A label less probable than this is told as `unsure`: 0 (never) to 0.9."""
     unsure: str = Field(default="unsure", min_length=1)
-    """What they are told then, such as neutral. No score counts it: a test judges the label itself."""
+    """The word for a label that is not probable enough, such as neutral. No score counts it, since a test
+    judges the label itself."""
 
     @model_validator(mode="after")
     def _consistent(self) -> DecodeSettings:
@@ -91,20 +94,25 @@ class ObjectiveSettings(Settings):
     """A sum of terms; the negative log-likelihood of the right answer always counts with weight 1."""
 
     smoothing: Share = 0.1
-    """Share of the probability that label smoothing gives to all other symbols, from 0 to below 1."""
+    """The share of probability that label smoothing gives to all other symbols: 0 to 0.2."""
     agreement: NonNegativeFloat = 0.0
-    """How strongly two passes with different dropout must agree (R-Drop); 5 helps small corpora."""
+    """The weight of R-Drop, by which two passes with different dropout must agree: 0 to 5. Small corpora
+    gain most."""
     coverage: NonNegativeFloat = 0.0
-    """Weight of the coverage loss, which punishes attending twice to the same place; 1 is usual."""
+    """The weight of the coverage loss, which punishes attending twice to the same place (See 2017): 0 to
+    1."""
     entropy: float = 0.0
-    """Weight of the attention's entropy: above 0 makes attention sharper, below 0 broader."""
+    """The weight of the attention's entropy: -0.1 (broader attention) to 0.1 (sharper attention)."""
     disagreement: NonNegativeFloat = 0.0
-    """Weight of how alike the heads of one attention look; above 0 drives heads apart."""
+    """The weight of how alike the heads of one attention look: 0 to 1. Above 0 drives heads apart."""
     reinforce: NonNegativeFloat = 1.0
-    """Weight of REINFORCE, by which sampled attention learns where to look: 0 to 1; no other model has it."""
+    """The weight of REINFORCE, by which sampled attention learns where to look: 0 to 1. Other models have
+    none."""
     baseline: Share = 0.9
-    """Share that the moving baseline of REINFORCE keeps with each batch, 0 to 0.99; its start is 0."""
+    """The share that the moving baseline of REINFORCE keeps with each batch: 0 to 0.99. It starts at 0."""
     credit: Credit = "later"
-    """What a sampled choice is rewarded by: symbols that it can change, or the whole sentence (Xu 2015)."""
+    """What a sampled choice is rewarded by: the symbols that it can change (later), or the whole sentence
+    (Xu 2015)."""
     l0: NonNegativeFloat = 0.0
-    """Loss a symbol that each open head costs, in nats: above 0 closes heads; 0.001 to 0.1 is sensible."""
+    """The loss a symbol that each open head costs, in nats: 0.001 to 0.1 closes heads, and 0 costs
+    nothing."""

@@ -30,19 +30,20 @@ class TextSettings(Settings):
     """
 
     kind: Kind = "bpe"
-    """How text is cut."""
+    """How text is cut into pieces."""
     vocabulary: int = Field(default=8000, ge=FEWEST, le=MOST_PIECES)
-    """The most pieces, specials included."""
+    """The largest number of pieces, specials included: 300 to 50,000 for subwords."""
     shared: bool = True
-    """One vocabulary for source and target."""
+    """Whether source and target have one vocabulary."""
     lowercase: bool = False
-    """Before it is cut."""
+    """Whether text is made lower-case before it is cut."""
     start: Literal["begin", "end"] = "begin"
-    """What a decoder reads before its first word: a sign of its own, or the end sign once more (L100)."""
+    """The symbol that a decoder reads before its first word: one of its own, or the end symbol (L100)."""
     min_count: int = Field(default=1, ge=1)
-    """Rarer words and letters get no piece of their own."""
+    """Words and letters that occur less often get no piece of their own: 1 to 10."""
     lines: int | None = Field(default=None, ge=1)
-    """So many, the first, are enough to learn it from."""
+    """The vocabulary is learned from so many lines, the first ones: 100,000 or more. By default from
+    all."""
     # Pieces that are whole wherever they are typed, such as `>>de<<`; nothing else becomes one.
     symbols: tuple[str, ...] = Field(default=(), max_length=MOST_SYMBOLS)
     """Pieces that are whole wherever they are typed, such as >>de<<."""
