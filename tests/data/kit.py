@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from regard.data.example import Tally
 from regard.data.source import understand
+from regard.data.tally import Tally
 from regard.tasks.names import example_of
 
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from regard.data.check import Report, examine
 from regard.data.drift import first_drift
-from regard.data.example import Labelled, Line, Pair, Pointed, Tagged, require_some
+from regard.data.example import Labelled, Line, Pair, Pointed, Tagged
 from regard.data.source import understand
 from regard.data.survey import MISREAD, Seen, key_of
+from regard.data.tally import require_some
 from regard.errors import DataError
 
 

@@ -12,7 +12,7 @@ from PIL import Image as PIL
 from rich.console import Console
 
 from regard.data import png
-from regard.data.example import Captioned, Tally
+from regard.data.example import Captioned
 from regard.data.formats.format import PICTURES
 from regard.data.image import (
     MOST_PIXELS,
@@ -24,6 +24,7 @@ from regard.data.image import (
     source_of,
 )
 from regard.data.source import understand
+from regard.data.tally import Tally
 from regard.data.toys.drawings import painted, scene
 from regard.errors import DataError, RegardError, UsageError
 from regard.question import Image as Asked

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from regard.data.example import Labelled, Line, Pair, Pointed, Tagged, Tally
+from regard.data.example import Labelled, Line, Pair, Pointed, Tagged
 from regard.data.source import splits, understand
+from regard.data.tally import Tally
 from regard.errors import DataError, MissingFileError, RegardError, UsageError
 from regard.tasks.names import example_of
 from tests.data.kit import read, written

@@ -2,7 +2,8 @@
 
 import pytest
 
-from regard.data.example import Pair, Tally
+from regard.data.example import Pair
+from regard.data.tally import Tally
 from regard.errors import DataError, UsageError
 from regard.run.corpus import Corpus, left_out, refuse_empty
 from regard.run.settings import DataSettings

@@ -8,9 +8,10 @@ import torch
 
 import regard
 from regard.config import parse
-from regard.data.example import Columns, Tally
+from regard.data.example import Columns
 from regard.data.formats.beside import Beside, column_names
 from regard.data.source import understand
+from regard.data.tally import Tally
 from regard.data.toys import toy
 from regard.decode import DecodeSettings
 from regard.errors import DataError, RegardError, UsageError

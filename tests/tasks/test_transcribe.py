@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from regard.data import wav
-from regard.data.example import Captioned, Spoken, Tally
+from regard.data.example import Captioned, Spoken
 from regard.data.source import understand
+from regard.data.tally import Tally
 from regard.data.toys.spelling import VOWELS, spelled, spoken
 from regard.data.wav import Clip
 from regard.decode import DecodeSettings

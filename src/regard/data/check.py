@@ -12,14 +12,13 @@ from regard.data.example import (
     Example,
     Line,
     Pair,
-    counted,
-    require_some,
 )
 from regard.data.formats.format import Parallel, Row
 from regard.data.lines import LINE_BOUND
 from regard.data.recognise import go_together
 from regard.data.source import Source
 from regard.data.survey import Places, Seen, Survey, key_of
+from regard.data.tally import counted, require_some
 
 __all__ = ["Examined", "Report", "examine", "require_some"]
 

@@ -20,8 +20,6 @@ from regard.data.example import (
     Parsed,
     Pointed,
     Spoken,
-    Tally,
-    counted,
 )
 from regard.data.formats.beside import several
 from regard.data.formats.columnar import is_columnar
@@ -36,6 +34,7 @@ from regard.data.formats.format import (
 )
 from regard.data.lines import OnBadUtf8
 from regard.data.recognise import agree, by_habit, go_together, parallel, plain, recognise
+from regard.data.tally import Tally, counted
 from regard.errors import DataError, UsageError, missing
 
 __all__ = ["Source", "Splits", "splits", "understand"]

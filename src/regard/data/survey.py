@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import final
 
 from regard.data.drift import OTHER_LINE_ENDS
-from regard.data.example import Example, Pair, Tally
+from regard.data.example import Example, Pair
 from regard.data.formats.format import Row
 from regard.data.source import Source
+from regard.data.tally import Tally
 
 MOST_HASHES = 1 << 19
 SAMPLE = 2000

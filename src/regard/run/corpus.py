@@ -10,8 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, final
 
-from regard.data.example import Example, Kind, Tally, require_some
+from regard.data.example import Example, Kind
 from regard.data.source import Source, splits, understand
+from regard.data.tally import Tally, require_some
 from regard.data.toys import Toy, toy
 from regard.errors import DataError, UsageError
 from regard.run.settings import DataSettings

@@ -22,9 +22,10 @@ from torch import Tensor
 from regard import __version__
 from regard.box.card import stated_hash
 from regard.data import store
-from regard.data.example import Example, Tally
+from regard.data.example import Example
 from regard.data.loader import prefetch
 from regard.data.store import Store
+from regard.data.tally import Tally
 from regard.errors import ModelFileError, UsageError, kind_of
 from regard.models import Model, build
 from regard.run import files, system, weights

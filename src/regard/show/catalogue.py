@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.box.card import Card, Score
-from regard.data.example import counted
+from regard.data.tally import counted
 from regard.data.toys import Toy
 from regard.show.label import isolated, one_line, shortened
 from regard.show.thumbnail import Thumbnail

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
-from regard.data.example import counted
+from regard.data.tally import counted
 from regard.data.toys import TOYS
 from regard.evaluate import Metric
 from regard.run.folder import Run

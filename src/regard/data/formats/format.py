@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple, final
 
 from regard.data.drift import uneven
-from regard.data.example import Example, Kind, Labelled, Line, Pair, Tally
+from regard.data.example import Example, Kind, Labelled, Line, Pair
 from regard.data.lines import LINE_BOUND, OnBadUtf8, TextLine, bare_name, compression_of, read_lines
+from regard.data.tally import Tally
 
 
 class Row(NamedTuple):
