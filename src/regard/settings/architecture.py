@@ -166,7 +166,7 @@ class StackSettings(Settings):
     """The number of neurons of a value in each head (d_v): 16 to 128. A list has one number for each layer.
     The default is key_width."""
     feedforward: NonNegativeInt = 1024
-    """The number of neurons inside the feed-forward network: 128 to 4,096, or 0 for no such network (L103)."""
+    """The number of neurons inside the feed-forward network: 128 to 4,096, or 0 for none (L103)."""
     activation: Activation = "relu"
     """The activation of the feed-forward network."""
     residual: bool = True
