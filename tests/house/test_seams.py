@@ -18,7 +18,7 @@ HOMONYMS = {
     # What a model that was brought does, in the words that a trace has for it.
     "interop/bring.py": {"translate", "classify", "language"},
     # What folders of other libraries are brought in as.
-    "interop/bert.py": {"Fill", "Tag"},
+    "interop/bert.py": {"Fill", "Tag", "isinstance(task, Fill)"},
     "interop/gpt2.py": {"Language"},
     "interop/marian.py": {"translate", "Translate"},
     "settings/architecture.py": {"tag", "classify", "point"},  # kinds of readers
@@ -40,18 +40,29 @@ def named(source: str) -> set[str]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("regard.tasks")
         for alias in node.names
     }
-    return strings | imported & CLASSES
+    return strings | imported & CLASSES | _asked_what_it_is(tree)
+
+
+def _asked_what_it_is(tree: ast.AST) -> set[str]:
+    """Where a program asks whether a task is of some class: `isinstance(run.task, Writing)`."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args)
+    return {
+        ast.unparse(call)
+        for call in calls
+        if ast.unparse(call.func) in ("isinstance", "issubclass", "type")
+        and ast.unparse(call.args[0]).split(".")[-1] in ("task", "learned")
+    }
 
 
 def parses_a_path(source: str) -> bool:
-    """Whether the name or the path of a module is cut into parts: `path.split(".")`."""
+    """Whether the name or the path of a module is cut into parts: `path.split(".")`, `path.partition("[")`."""
     cut = (
         node
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in {"split", "rsplit", "partition", "rpartition"}
-        and [ast.unparse(one) for one in node.args[:1]] == ["'.'"]
+        and [ast.unparse(one) for one in node.args[:1]] in (["'.'"], ["'['"])
     )
     return any(
         isinstance(node, ast.Call)
@@ -79,6 +90,7 @@ def test_no_module_path_is_parsed(room):
     [
         "def f(task):\n match task.name:\n  case 'translate': return 1",
         "from regard.tasks import Task, Translate\nisinstance(task, Translate)",
+        "from regard.tasks.writing import Writing\nisinstance(run.task, Writing)",
         "verbs = {'tag': 1}",
         "if task == 'language': pass",
     ],
@@ -89,4 +101,5 @@ def test_the_test_finds_what_it_looks_for(program):
 
 def test_paths_that_are_parsed_are_found():
     assert parses_a_path("def role(path): return path.split('.')[0]")
+    assert parses_a_path("site.path.partition('[')[0]")
     assert not parses_a_path("'a.b'.split('.')")

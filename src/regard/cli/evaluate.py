@@ -176,10 +176,8 @@ def _check(
 
 def _check_scoring(run: Run, *, lowercase: bool, tokenize: str) -> None:
     """How BLEU and chrF read a text is no matter where neither is computed; nothing is ignored in silence."""
-    from regard.tasks.writing import Writing
-
     option = "--lowercase" if lowercase else "--tokenize"
-    if (lowercase or tokenize != "13a") and not isinstance(run.task, Writing):
+    if (lowercase or tokenize != "13a") and not run.task.writes_text:
         raise UsageError(
             f"{option} is for BLEU and chrF, and this model was trained to {run.task.verb}",
             where=option,

@@ -61,6 +61,8 @@ class Spelled(Task):
 class Writing(Spelled):
     """Its target is a text, cut by one vocabulary, and judged as translations are."""
 
+    writes_text = True
+
     def told(self, text: str, answer: str) -> Prediction | None:  # noqa: ARG002
         """The pieces of the answer."""
         return Prediction(answer, ids=tuple(self.target.encode(answer))) if answer else None

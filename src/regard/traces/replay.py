@@ -72,7 +72,7 @@ def _ribbons(
         if gauge.axis in axes
     ]
     for site in sites:
-        if "coverage" in seen[site.path.partition("[")[0]][-1].attention.score.sees:
+        if "coverage" in seen[site.attention_path][-1].attention.score.sees:
             had = site.weights.mean(0).sum(0)
             found.append(Ribbon("coverage", site.keys, tuple(map(float, had))))
     return (*found, *shares(sites, axes))
@@ -90,7 +90,7 @@ def shares(sites: Sequence[TracedSite], axes: Mapping[str, Axis]) -> tuple[Ribbo
         if site.kind == "choice":
             for number, name in enumerate(axes[SOURCES].pieces):
                 rows.setdefault(name, []).append(site.weights[:, :, number].mean(0))
-        elif "[" in site.path and site.kind == "cross":  # one softmax over the keys of all sources
+        elif site.shares_softmax and site.kind == "cross":
             rows.setdefault(site.keys, []).append(site.weights.sum(2).mean(0))
     return tuple(
         Ribbon(f"share of {name}", TARGET, tuple(map(float, np.mean(some, 0))))

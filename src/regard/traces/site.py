@@ -103,6 +103,16 @@ class TracedSite:
             keys = keys + self.noticed[head, query] @ self.notice_weight[head]
         return np.tanh(asked + keys) * self.neuron_weight[head]
 
+    @property
+    def attention_path(self) -> str:
+        """The path of the attention itself: where several sources share its softmax, `path` names one, too."""
+        return self.path.removesuffix(f"[{self.keys}]")
+
+    @property
+    def shares_softmax(self) -> bool:
+        """Whether the keys of other sources stand in the same softmax."""
+        return self.attention_path != self.path
+
     def of_keys(self, axis: str, keys: slice) -> TracedSite:
         """The part of it whose keys lie on one axis, where several sources share a softmax."""
         return replace(
