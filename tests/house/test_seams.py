@@ -55,7 +55,7 @@ def _asked_what_it_is(tree: ast.AST) -> set[str]:
 
 
 def parses_a_path(source: str) -> bool:
-    """Whether the name or the path of a module is cut into parts: `path.split(".")`, `path.partition("[")`."""
+    """Whether the path of a module is cut into parts: `path.split(".")`, `path.partition("[")`."""
     cut = (
         node
         for node in ast.walk(ast.parse(source))

@@ -105,7 +105,7 @@ class TracedSite:
 
     @property
     def attention_path(self) -> str:
-        """The path of the attention itself: where several sources share its softmax, `path` names one, too."""
+        """The path of the attention itself: `path` names a source, too, where several share its softmax."""
         return self.path.removesuffix(f"[{self.keys}]")
 
     @property
