@@ -175,8 +175,7 @@ def look(
     given |= {"--head": head is not None, "--site": site is not None}
     given |= {"--smooth": smooth, "--arcs": arcs}
     _refuse_ignored(kinds, {name for name, is_given in given.items() if is_given})
-    own = None if target is None else target.settings
-    if own is not None and own.task in AT_ONCE:
+    if target is not None and target.settings and target.settings.task in AT_ONCE:
         refuse_unused({"--beam": beam is not None}, "this model searches for nothing")
     seen = _seen(run, text, to, beam)
     if smooth:
