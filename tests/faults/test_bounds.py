@@ -243,10 +243,10 @@ TABLE = {
         worst.VECTORS,
     ),
     "captions": Loader(
-        "data/formats/captioned", "a.tsv", examples(), worst.tables(".png"), pictured
+        "data/formats/media_table", "a.tsv", examples(), worst.tables(".png"), pictured
     ),
     "recordings": Loader(
-        "data/formats/spoken", "a.tsv", examples(), worst.tables(".wav"), sounding
+        "data/formats/media_table", "a.tsv", examples(), worst.tables(".wav"), sounding
     ),
     "pieces of sentencepiece": Loader(
         "interop/spm", "a.spm", SentencePiece.read, worst.SENTENCEPIECE
