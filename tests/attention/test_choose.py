@@ -1,7 +1,16 @@
 import pytest
 import torch
 
-from regard.attention import NORMALISERS, SCORES, Normaliser, Score, make_normaliser, make_score
+from regard.attention import (
+    CHOOSING,
+    NORMALISERS,
+    NOTICING,
+    SCORES,
+    Normaliser,
+    Score,
+    make_normaliser,
+    make_score,
+)
 
 
 def test_every_name_makes_its_own_kind():
@@ -58,3 +67,10 @@ def test_an_unknown_name_is_refused_with_the_nearest(refuses):
         make_normaliser("entmax")
     with refuses("no normaliser 'Softmax'", "normalise", "did you mean 'softmax'?"):
         make_normaliser("Softmax")
+
+
+def test_scores_and_normalisers_say_the_name_they_are_chosen_by():
+    for name in (*SCORES, *NOTICING):
+        assert make_score(name, query_width=2, key_width=2).name == name
+    for name in (*NORMALISERS, *CHOOSING):
+        assert make_normaliser(name).name == name

@@ -23,6 +23,7 @@ Allowed = Bool[Tensor, "#batch #heads #query key"]
 class Normaliser(nn.Module, ABC):
     """weights_i = normalise(scores_i) over the allowed keys."""
 
+    name: ClassVar[str]  # in settings: `normalise = "softmax"`
     sums_to_one: ClassVar[bool] = True
 
     @property
@@ -54,6 +55,8 @@ class Normaliser(nn.Module, ABC):
 class Softmax(Normaliser):
     """exp(e_j) / sum_l exp(e_l)."""
 
+    name = "softmax"
+
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
         """Masked scores are -inf, so that their exponential is exactly 0."""
         return scores.masked_fill(~allowed, -torch.inf).softmax(-1)
@@ -62,6 +65,8 @@ class Softmax(Normaliser):
 @final
 class Sparsemax(Normaliser):
     """max(0, e_j - tau): the nearest point of the simplex, with true zeros (Martins 2016)."""
+
+    name = "sparsemax"
 
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
         """Tau is worked out over the support, which the sorted scores reveal."""
@@ -81,6 +86,8 @@ class Sparsemax(Normaliser):
 @final
 class Entmax15(Normaliser):
     """max(0, e_j / 2 - tau)^2: between softmax and sparsemax (Peters 2019)."""
+
+    name = "entmax-1.5"
 
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
         """Given the support, tau solves a quadratic: mean - sqrt((1 - sum of squares) / size)."""
@@ -104,6 +111,8 @@ class Entmax15(Normaliser):
 class Relu(Normaliser):
     """max(0, e_j) / n, n the keys allowed (Wortsman 2023): a query may also look at nothing."""
 
+    name = "relu"
+
     sums_to_one = False
 
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
@@ -114,6 +123,8 @@ class Relu(Normaliser):
 @final
 class Sigmoid(Normaliser):
     """1 / (1 + n exp(-e_j)), n the keys allowed (Ramapuram 2024): each key on its own, in 0..1."""
+
+    name = "sigmoid"
 
     sums_to_one = False
 
@@ -138,6 +149,8 @@ class Choosing(Normaliser):
 class Hard(Choosing):
     """1 for the best key, 0 for the others; gradients flow as if it were softmax (straight through)."""
 
+    name = "hard"
+
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
         """Ties go to the first key."""
         return _straight_through(scores.masked_fill(~allowed, -torch.inf), temperature=1.0)
@@ -146,6 +159,8 @@ class Hard(Choosing):
 @final
 class Gumbel(Choosing):
     """Hard, with the key drawn by its softmax probability while training (Jang 2017)."""
+
+    name = "gumbel"
 
     def __init__(self, temperature: float = 1.0) -> None:
         super().__init__()
@@ -175,6 +190,8 @@ class Sampled(Choosing):
     log p of a symbol. So that values learn something before the choices are any good, each query may read by
     softmax all the same with a probability of `soft_share`, which is 0.5 in the paper.
     """
+
+    name = "sampled"
 
     baseline: Float[Tensor, ""]
 
@@ -223,6 +240,8 @@ class Sampled(Choosing):
 @final
 class Proportional(Normaliser):
     """max(0, e_j) / sum_l max(0, e_l): with a positive feature map, what linear attention divides by."""
+
+    name = "proportional"
 
     def share(self, scores: Scores, allowed: Allowed) -> Weights:
         """A row with no positive score looks at nothing."""

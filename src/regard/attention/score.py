@@ -35,6 +35,7 @@ class Score(nn.Module, ABC):
     next: `previous`, what the last query gave each key, and `coverage`, what all queries gave it so far.
     """
 
+    name: ClassVar[str]  # in settings: `score = "dot"`
     sees: ClassVar[tuple[str, ...]] = ()
 
     def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
@@ -85,10 +86,14 @@ class DotScore(Score):
 class Dot(DotScore):
     """s . h (Luong 2015)."""
 
+    name = "dot"
+
 
 @final
 class ScaledDot(DotScore):
     """s . h / sqrt(n) (Vaswani 2017): with unit-variance neurons the score has variance 1, not n."""
+
+    name = "scaled-dot"
 
     def scale(self, width: int) -> float:
         """1 / sqrt(n), n the width of a key."""
@@ -98,6 +103,8 @@ class ScaledDot(DotScore):
 @final
 class General(DotScore):
     """s . W h (Luong 2015): query and key may have different widths."""
+
+    name = "general"
 
     def __init__(self, query_width: int, key_width: int, num_heads: int = 1) -> None:
         super().__init__()
@@ -116,6 +123,8 @@ class Cosine(DotScore):
 
     Without it no weight could exceed another by more than e^2.
     """
+
+    name = "cosine"
 
     def __init__(self, sharpness: float = 1.0, learn: bool = False) -> None:
         super().__init__()
@@ -138,6 +147,8 @@ class Location(DotScore):
 
     Row j of W is a learned key for position j, so this too is a dot product.
     """
+
+    name = "location"
 
     def __init__(self, query_width: int, max_length: int, num_heads: int = 1) -> None:
         super().__init__()
@@ -197,6 +208,8 @@ class AdditiveScore(Score):
 class Additive(AdditiveScore):
     """v . tanh(W s + U h) (Bahdanau 2015; Luong's "concat" with W_a = [W U])."""
 
+    name = "additive"
+
 
 class NoticingScore(AdditiveScore):
     """v . tanh(W s + U h + F f), where f are features of what the memory carries about the key."""
@@ -219,6 +232,8 @@ class NoticingScore(AdditiveScore):
 class Covered(NoticingScore):
     """v . tanh(W s + U h + w c), c what the key has had of all attention so far (Tu 2016, See 2017)."""
 
+    name = "coverage"
+
     sees = ("coverage",)
 
     def __init__(self, query_width: int, key_width: int, neurons: int, num_heads: int = 1) -> None:
@@ -239,6 +254,8 @@ class LocationAware(NoticingScore):
     The `filters` of Q, each `reach` keys wide on either side, see where the last query looked; so the next
     one can look a little further on.
     """
+
+    name = "location-aware"
 
     sees = ("previous",)
 
@@ -275,6 +292,8 @@ class LocationAware(NoticingScore):
 @final
 class FeatureMap(DotScore):
     """phi(s) . phi(h) with phi = elu + 1 > 0 (Katharopoulos 2020): what makes attention linear in length."""
+
+    name = "feature-map"
 
     def prepare(self, key: Key, first: int = 0) -> Prepared:  # noqa: ARG002
         """phi(h)."""

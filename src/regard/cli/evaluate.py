@@ -187,12 +187,9 @@ def _check_scoring(run: Run, *, lowercase: bool, tokenize: str) -> None:
 
 def _check_labels(run: Run, exam: Exam) -> None:
     """A test with labels of another list, or with the wrong column for labels, would give 0 in silence."""
-    from regard.tasks.tag import Labelling
-
-    if isinstance(run.task, Labelling) and (
-        told := run.task.check_labels(exam.examples, exam.name)
-    ):
-        output.say(f"note: {told}")
+    doubt = run.task.check_labels(exam.examples, exam.name)
+    if doubt:
+        output.say(f"note: {doubt}")
 
 
 def _asked(paths: Sequence[Path], most: int | None) -> tuple[Run, Exam]:

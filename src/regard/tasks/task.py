@@ -286,6 +286,10 @@ class Task(ABC):
         """A question by its sources; of several, the text is a JSON object."""
         return Question.read(text, self.sources)
 
+    def check_labels(self, examples: Sequence[Example], where: str) -> str:  # noqa: ARG002
+        """What is doubtful about the labels of a test; nothing, where answers are no labels."""
+        return ""
+
     def files(self, text: str) -> tuple[str, ...]:
         """The files of this machine that a question names; a picture or a sound that is sent names none."""
         if self.sources == (SOURCE,):

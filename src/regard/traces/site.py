@@ -11,15 +11,7 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 
-from regard.attention import (
-    CHOOSING,
-    NORMALISERS,
-    NOTICING,
-    SCORES,
-    Aligned,
-    make_normaliser,
-    make_score,
-)
+from regard.attention import Aligned
 from regard.attention.attention import INPUTS, Site
 from regard.attention.score import AdditiveScore, DotScore, NoticingScore
 from regard.attention.watch import Seen
@@ -174,8 +166,8 @@ def observe(seen: Seen, path: str, axes: Mapping[str, Axis]) -> TracedSite:
         layer=site.layer,
         queries=site.queries,
         keys=site.key_axes[0],
-        score=_SCORES[type(score)],
-        normaliser=_NORMALISERS[type(last.attention.normaliser)],
+        score=score.name,
+        normaliser=last.attention.normaliser.name,
         combine="product" if isinstance(score, DotScore) else "additive",
         scale=score.scale(last.memory.key.shape[-1]) if isinstance(score, DotScore) else 1.0,
         weights=_plain(_wide(seen.weights(path), keys)[0, :, :queries, :keys]),
@@ -203,8 +195,8 @@ def _choice(seen: Seen, path: str, site: Site, queries: int, keys: int) -> Trace
         layer=site.layer,
         queries=site.queries,
         keys=site.key_axes[0],
-        score=_SCORES[type(attention.score)],
-        normaliser=_NORMALISERS[type(attention.normaliser)],
+        score=attention.score.name,
+        normaliser=attention.normaliser.name,
         combine="product",
         scale=1.0,
         weights=_plain(weights[0, :, :queries, :keys]),
@@ -252,12 +244,6 @@ def _bias(calls: list[Aligned], queries: int, keys: int) -> np.ndarray | None:
 
 def _plain(tensor: torch.Tensor) -> np.ndarray:
     return np.ascontiguousarray(tensor.detach().float().cpu().numpy())
-
-
-_SCORES = {
-    type(make_score(name, query_width=2, key_width=2)): name for name in (*SCORES, *NOTICING)
-}
-_NORMALISERS = {type(make_normaliser(name)): name for name in (*NORMALISERS, *CHOOSING)}
 
 
 # Where a token's information comes from when every layer's attention is followed downwards (Abnar 2020).
