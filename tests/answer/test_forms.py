@@ -125,7 +125,7 @@ def test_one_tensor_at_a_time_is_made_wide(place, monkeypatch):
 
 
 def test_how_many_functions_a_look_calls(place, monkeypatch, capsys):
-    """The walk through `translate --look`: 633 of them with the shipped translator (docs/log.md)."""
+    """The walk through `translate --look`: 629 of them with the shipped translator (docs/log.md)."""
     monkeypatch.setattr(box, "PLACE", place)
     home, called = str(Path(regard.__file__).parent), set()
 
