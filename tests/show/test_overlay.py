@@ -158,6 +158,28 @@ def test_the_terminal_draws_half_blocks_that_fit_and_names_each_word():
     assert all(len(line) <= 80 for line in plain.splitlines())
 
 
+def test_a_terminal_says_which_of_the_two_ways_it_drew():
+    colours = {"force_terminal": True, "color_system": "truecolor"}
+    cells, smooth = (
+        printed(picture_maps(seen(grid()), manner=manner), **colours)
+        for manner in ("cells", "smooth")
+    )
+    assert "one square a weight" in cells
+    assert "smooth: interpolated" in smooth
+    assert cells != smooth
+
+
+def test_without_colours_it_is_cells_whatever_was_asked_for_and_says_so():
+    cells, smooth = (
+        printed(picture_maps(seen(grid()), manner=manner), color_system=None)
+        for manner in ("cells", "smooth")
+    )
+    for shown in (cells, smooth):
+        assert "More ink is more weight, one square a weight." in shown
+    assert "or a smooth map, needs a terminal with colours" in smooth
+    assert "smooth" not in cells
+
+
 def test_numbers_are_asked_for_by_cell():
     shown = printed(picture_maps(seen(grid()), numbers=True), width=200)
     assert "row 2, column 3" in shown.replace("│", " ") or "0." in shown

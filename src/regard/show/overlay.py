@@ -123,12 +123,14 @@ class PictureMaps:
                 yield [piece for part in parts for piece in (*part, Segment(" " * GAP))]
             names = (padded(shortened(name, widest), widest + GAP) for name, _, _ in some)
             yield [Segment(name) for name in names]
-        where = f"Gold is where a word looked, {MANNERS[self.manner]}."
-        bare = "The picture itself needs a terminal with colours."
-        for note in (
-            where if paint.has_colour else bare,
-            "The number is the largest weight of a word.",
-        ):
+        notes = [f"Gold is where a word looked, {MANNERS[self.manner]}."]
+        if not paint.has_colour:
+            more = ", or a smooth map," if self.manner == "smooth" else ""
+            notes = [
+                f"More ink is more weight, {MANNERS['cells']}.",
+                f"The picture itself{more} needs a terminal with colours.",
+            ]
+        for note in (*notes, "The number is the largest weight of a word."):
             yield [Segment(shortened(note, width), faint)]
 
     def _panels(self, paint: Paint, width: int) -> Iterator[tuple[str, list[Line], int]]:
