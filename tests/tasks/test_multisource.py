@@ -479,6 +479,28 @@ def test_a_sound_and_a_picture_and_a_text_are_sources_of_one_model(heard, tmp_pa
         assert sum(np.array(one.values) for one in trace.ribbons) == pytest.approx(1, abs=1e-5)
 
 
+@pytest.mark.parametrize("combine", ["flat", "serial"])
+def test_a_drawing_has_the_map_of_every_source_and_its_share(pictured, combine):
+    from regard.show import sheet
+    from regard.show.figure import Dots, Words
+
+    _, task, found = pictured
+    model = made(task, "transformer", combine, encoders={"picture": SEEN})
+    trace = look_inside(task, model, found[0].question, GREEDY)
+    drawn = sheet.drawing(trace)
+    said = [shape.text for shape in drawn.shapes if isinstance(shape, Words)]
+    told = " ".join(said)
+    assert "en across" in told
+    assert "gold is where a word looked" in told
+    assert ("share of attention: answer down, sources across" in told) == (combine == "flat")
+    assert sum(text.startswith(str(trace.question)[:9]) for text in said) == 1, "one title"
+    alone = sheet.drawing(trace, trace.site().path)
+    assert drawn.height > alone.height
+    dots = [shape for shape in drawn.shapes if isinstance(shape, Dots)]
+    assert len(dots) == len(trace.axes["target"]) + 1
+    assert max(shape.y + shape.height for shape in dots) <= drawn.height
+
+
 def test_a_path_that_is_typed_alone_is_a_file_that_the_question_names(pictured):
     """Who serves a model asks for these files, and refuses those of the server."""
     _, task, _ = pictured

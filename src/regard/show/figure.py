@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, final
 
 import numpy as np
@@ -117,6 +117,7 @@ def drawing(
     *,
     words: bool = False,
     turned: bool = False,
+    title: str | None = None,
 ) -> Figure:
     """The heat map of one site of a trace: one head, or the mean of all; `turned`, queries go across.
 
@@ -130,7 +131,7 @@ def drawing(
         # One query would be a single row below a tower of labels.
         one, rows, columns, sides = one.T, columns, rows, sides[::-1]
     note = f"{sides[0]} down, {sides[1]} across; {where}"
-    return heat_map(one, rows, columns, title_of(trace), note)
+    return heat_map(one, rows, columns, title_of(trace) if title is None else title, note)
 
 
 def one_map(
@@ -237,6 +238,23 @@ def lines(
     height = start + max(len(names), len(others), 1) * pitch + GAP
     shapes.append(Words(GAP, height, f"weights below {FAINTEST:g} are left out", weight=300))
     return finished(width, height + GAP, title, shapes)
+
+
+def stacked(figures: Sequence[Figure]) -> Figure:
+    """Several drawings below each other, under the title of the first."""
+    shapes: list[Shape] = []
+    end = 0
+    for one in figures:
+        shapes += [_lower(shape, end) for shape in one.shapes]
+        end += one.height
+    return Figure(max(one.width for one in figures), end, figures[0].title, tuple(shapes))
+
+
+def _lower(shape: Shape, by: Length) -> Shape:
+    if isinstance(shape, Stroke):
+        (left, high), (right, low) = shape.start, shape.end
+        return replace(shape, start=(left, high + by), end=(right, low + by))
+    return replace(shape, y=shape.y + by)
 
 
 def heading(title: str, note: str, width: float) -> tuple[list[Shape], float]:

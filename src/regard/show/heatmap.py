@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from regard.traces.trace import Trace
 
 SHARE = "share of "  # how the ribbon of a source is called
+SHARES = "share of attention: answer down, sources across"
 LEGEND = 20  # cells from the least weight to the most
 TOPS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 AXES = {
@@ -212,14 +213,20 @@ def site_map(
 
 def shares(trace: Trace) -> RenderableType | None:
     """Which share of its attention each step gave to each source; None where sources do not compete."""
+    found = share_table(trace)
+    return None if found is None else heat_map(*found, SHARES, numbers=True)
+
+
+def share_table(
+    trace: Trace,
+) -> tuple[Float[np.ndarray, "step source"], Sequence[str], Sequence[str]] | None:
+    """The shares, the steps and the sources."""
     own = [one for one in trace.ribbons if one.name.startswith(SHARE)]
     if not own:
         return None
     names = [one.name.removeprefix(SHARE) for one in own]
-    axis = trace.axes[own[0].axis]
     weights = np.array([one.values for one in own], np.float32).T
-    title = "share of attention: answer down, sources across"
-    return heat_map(weights, piece_names(axis.pieces), names, title, numbers=True)
+    return weights, piece_names(trace.axes[own[0].axis].pieces), names
 
 
 def ribbons(trace: Trace) -> Iterator[RenderableType]:

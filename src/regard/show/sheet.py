@@ -31,7 +31,7 @@ from regard.show.figure import (
     title_of,
     width_of,
 )
-from regard.show.heatmap import TOPS
+from regard.show.heatmap import SHARES, TOPS, share_table
 from regard.show.label import one_line, shortened
 from regard.show.overlay import (
     MANNERS,
@@ -63,17 +63,45 @@ def drawing(
     turned: bool = False,
     manner: Manner = "cells",
 ) -> Figure:
-    """One site of a trace, one head or the mean of all: over its picture, over its sound, or as squares."""
+    """One site of a trace, one head or the mean of all: over its picture, over its sound, or as squares.
+
+    Where neither is chosen and there are several sources: every source's map, and the share that each had.
+    """
+    chosen = trace.site(site)
+    several = trace.beside(chosen) if site is None and head is None else []
+    if len(several) < 2:
+        return _one(trace, site, head, words, turned, manner, title_of(trace))
+    titles = [title_of(trace), *[""] * len(several)]
+    drawn = [
+        _one(trace, one.path, None, words, turned, manner, title)
+        for one, title in zip(several, titles, strict=False)
+    ]
+    shared = share_table(trace)
+    if shared is not None:
+        weights, rows, names = shared
+        drawn.append(figure.heat_map(weights, rows, names, "", SHARES))
+    return figure.stacked(drawn)
+
+
+def _one(
+    trace: Trace,
+    site: str | int | None,
+    head: int | None,
+    words: bool,
+    turned: bool,
+    manner: Manner,
+    title: str,
+) -> Figure:
     chosen = trace.site(site)
     keys = trace.axes[chosen.keys]
     if draws_pictures(trace, chosen.path) and isinstance(keys, Grid):
         names, _, weights, where = one_map(trace, site, head, words)
-        return pictures(keys, names, weights, title_of(trace), where, manner)
+        return pictures(keys, names, weights, title, where, manner)
     if isinstance(keys, Times) and not isinstance(trace.axes[chosen.queries], Times):
         names, _, weights, where = one_map(trace, site, head, words)
         said = word_times(trace, chosen.path) if chosen.queries == TARGET else ()
-        return sound(keys, names, weights, title_of(trace), where, said)
-    return figure.drawing(trace, site, head, words=words, turned=turned)
+        return sound(keys, names, weights, title, where, said)
+    return figure.drawing(trace, site, head, words=words, turned=turned, title=title)
 
 
 def pictures(
