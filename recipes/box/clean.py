@@ -1,12 +1,13 @@
 """Raw bitext -> clean training text, held-out sets, and an account of every pair that was dropped.
 
-    python recipes/box/clean.py DATA OUT [--more FILE ...] [--most N]
+    python recipes/box/clean.py DATA OUT [--more FILE ...] [--most N] [--some]
 
 DATA holds `bitext/en-de.tsv.xz` and `bitext/en-fr.tsv.xz` (English, foreign, source, human or mt),
 `europarl3/en-de-fr.tsv.xz` (English, German, French) and the test sets that training must not see. A FILE of
 more pairs has English, foreign, language and source. OUT gets, for de and fr, `XX.train.tsv.xz` (English,
 foreign, source; sorted), `XX.valid.tsv`, `XX.test.tsv` (software text), `XX.dropped.tsv` (some of what was
-dropped, with the rule), and `facts.json`.
+dropped, with the rule), and `facts.json`. With `--some` only the share of each source that `sources.py` names
+is judged and kept: a minute or two, and the same held-out sets.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import TextIO
 from zlib import crc32
 
 from rules import HeldOut, Languages, fault, key, normalise
-from sources import EVERYDAY, SOFTWARE, source
+from sources import EVERYDAY, SOFTWARE, some, source
 
 FOREIGN = {"de": ("de", "deu"), "fr": ("fr", "fra")}
 SEED = 20261116
@@ -37,8 +38,8 @@ MADE = "pairs.tsv.xz"  # what `made.py` writes: kinds of pairs where other files
 SHOWN = 100  # dropped pairs of each rule and source are written down for a person to read
 SAMPLE = 8  # the language identifier counts every so manieth line
 RULES = (
-    "licence", "broken", "length", "ratio", "marks", "language", "test set", "duplicate", "reserved",
-    "twin of held-out",
+    "licence", "not drawn", "broken", "length", "ratio", "marks", "language", "test set", "duplicate",
+    "reserved", "twin of held-out",
 )  # fmt: skip
 
 Pair = tuple[str, str, str]  # English, foreign, source
@@ -98,11 +99,11 @@ def count_words(job: tuple[Path, str, int]) -> dict[str, Counter[str]]:
     return counts
 
 
-def clean(job: tuple[Path, list[Path], Path, str, int, Languages]) -> dict:
+def clean(job: tuple[Path, list[Path], Path, str, int, bool, Languages]) -> dict:
     """One language: read, judge each pair, hold out, shuffle, write; the account of it all."""
-    data, more, out, language, most, languages = job
+    data, more, out, language, most, few, languages = job
     account: dict[str, Counter[str]] = defaultdict(Counter)
-    judgements = list(judged(data, more, out, language, most, languages, account))
+    judgements = list(judged(data, more, out, language, most, few, languages, account))
     valid, test = hold_out([row for row in judgements if not source(row[0][2]).later])
     taken = {hashed(key(foreign)) for _, foreign, _ in valid + test}
     train = []
@@ -130,6 +131,7 @@ def judged(
     out: Path,
     language: str,
     most: int,
+    few: bool,
     languages: Languages,
     account: dict,
 ) -> Iterator[Hashed]:
@@ -145,6 +147,9 @@ def judged(
             account[name]["read"] += 1
             if not source(name).ships:
                 account[name]["licence"] += 1
+                continue
+            if few and not drawn(normalise(sides[0], name), name):
+                account[name]["not drawn"] += 1
                 continue
             english, foreign = (normalise(side, name) for side in sides)
             keys = key(english), key(foreign)
@@ -164,6 +169,12 @@ def judged(
             shown[name, rule] += 1
             if shown[name, rule] <= SHOWN:
                 dropped.write("\t".join((rule, name, english, foreign)) + "\n")
+
+
+def drawn(english: str, name: str) -> bool:
+    """Whether a pair is one of the few: all that may be held out are, of the others a share."""
+    number = hashed(key(english))
+    return number % RESERVED == 0 or number // RESERVED % 1000 < 1000 * some(name)
 
 
 def found_out(english: str, foreign: str, language: str, languages: Languages) -> str | None:
@@ -245,6 +256,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--more", type=Path, nargs="*", default=[], help="files of more pairs")
+    parser.add_argument("--some", action="store_true", help="a share of each source, for the end")
     parser.add_argument("--most", type=int, default=-1, help="read only so many lines a language")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -258,7 +270,7 @@ def main() -> None:
         languages = Languages(counts)
         say("--", f"language identifier knows {len(languages):,} words")
         jobs = [
-            (options.data, options.more, options.out, name, options.most, languages)
+            (options.data, options.more, options.out, name, options.most, options.some, languages)
             for name in present
         ]
         cleaned = dict(zip(present, pool.map(clean, jobs), strict=True))

@@ -96,8 +96,8 @@ def amount(dice: random.Random) -> tuple[float, int]:
 
 MONEY = (
     (("${}", "{} $", "{} $"), 4),
-    (("€{}", "{} €", "{} €"), 3),
-    (("£{}", "{} £", "{} £"), 2),
+    (("€{}", "{} €", "{} €"), 4),
+    (("£{}", "{} £", "{} £"), 3),
     (("{} dollars", "{} Dollar", "{} dollars"), 1),
     (("{} euros", "{} Euro", "{} euros"), 1),
     (("{} Swiss francs", "{} Schweizer Franken", "{} francs suisses"), 0.5),
@@ -135,6 +135,22 @@ def clock(dice: random.Random) -> Triple:
         f"{twelve}:{minute:02d} {half}" if dice.random() < 0.85 else f"{hour:02d}:{minute:02d}"
     )
     return english, f"{hour}:{minute:02d} Uhr", f"{hour} h {minute:02d}"
+
+
+def said_clock(dice: random.Random) -> Triple:
+    """A time as people say it: `halb sieben` is half past six."""
+    hour, minutes = dice.randint(1, 11), dice.choice((5, 10, 15, 15, 20, 30, 30, 30))
+    heures = "une heure" if hour == 1 else f"{said_fr(hour)} heures"
+    if minutes == 30:
+        return f"half past {said_en(hour)}", f"halb {said_de(hour + 1)}", f"{heures} et demie"
+    before = dice.random() < 0.5
+    if minutes == 15:
+        past = f"a quarter {'to' if before else 'past'} {said_en(hour)}"
+        nach = f"Viertel {'vor' if before else 'nach'} {said_de(hour)}"
+        return past, nach, f"{heures} {'moins le' if before else 'et'} quart"
+    past = f"{said_en(minutes)} {'to' if before else 'past'} {said_en(hour)}"
+    nach = f"{said_de(minutes)} {'vor' if before else 'nach'} {said_de(hour)}"
+    return past, nach, f"{heures} {'moins ' if before else ''}{said_fr(minutes)}"
 
 
 MONTHS = (
@@ -354,9 +370,9 @@ def rich(dice: random.Random) -> Triple:
     value = large(dice)
     forms = (
         ("${}", "{} Dollar", "{} de dollars"),
-        ("€{}", "{} Euro", "{} d'euros"),
+        ("€{}", "{} €", "{} €"),
         ("{} euros", "{} Euro", "{} d'euros"),
-        ("£{}", "{} Pfund", "{} de livres"),
+        ("£{}", "{} £", "{} £"),
     )
     form = dice.choice(forms)
     return form[0].format(value[0]), form[1].format(value[1]), form[2].format(value[2])
@@ -493,7 +509,7 @@ def water(dice: random.Random) -> Triple:
 
 
 _ALL: tuple[Callable[[random.Random], Triple], ...] = (
-    *(money, rich, clock, oclock, date, day, month, year, decade, century),
+    *(money, rich, clock, said_clock, oclock, date, day, month, year, decade, century),
     *(percent, count, few, several, large, ordinal, spoken, telephone, code, score),
     *(length, weight, speed, degrees, water),
     *(person, title, city, country, in_city, in_country, in_place, to_place, from_place),

@@ -398,6 +398,8 @@ CROSS = (
     ("could not cross", "konnte {0} nicht überqueren", "ne pouvait pas traverser"),
     ("refused to cross", "weigerte sich, {0} zu überqueren", "a refusé de traverser"),
     ("avoided", "mied {0}", "a évité"),
+    ("did not want to cross", "wollte {0} nicht überqueren", "ne voulait pas traverser"),
+    ("hesitated to cross", "zögerte, {0} zu überqueren", "hésitait à traverser"),
     ("never crossed", "überquerte {0} nie", "n'a jamais traversé"),
     ("stopped in front of", "blieb vor {1} stehen", "s'est arrêté{e} devant"),
 )
@@ -426,7 +428,7 @@ def reasons(dice: random.Random) -> Made:
     too = dice.random() < 0.75
     places = noun_places(walker) | stands_for(walker if of_walker else obstacle, like)
     sentence = said(
-        forms("reasons")[0],
+        dice.choice(forms("reasons")),
         **places,
         cross=(
             cross[0],
@@ -469,6 +471,41 @@ def barred(dice: random.Random) -> Made:
         because=because,
     )
     return f"barred {walker.one} {kind}", sentence
+
+
+OF_LORRIES: tuple[Property, ...] = (HIGH, WIDE, ("long", "lang", "long", "longue"))
+OF_TUNNELS: tuple[Property, ...] = (
+    ("narrow", "eng", "étroit", "étroite"),
+    ("low", "niedrig", "bas", "basse"),
+)
+OF_BEDS: tuple[Property, ...] = (
+    ("comfortable", "bequem", "confortable", "confortable"),
+    ("soft", "weich", "moelleux", "moelleuse"),
+    ("warm", "warm", "chaud", "chaude"),
+)
+
+
+def stuck(dice: random.Random) -> Made:
+    """What got stuck, or slept: it was too high or tired, or the place too low or soft."""
+    kind, of_first = dice.randrange(2), dice.random() < 0.5
+    first = dice.choice((called("car bus lorry tractor caravan ambulance taxi"), WALKERS)[kind])
+    place = dice.choice(
+        (
+            called("tunnel garage gate barn street"),
+            called("sofa bed armchair carpet chair bench blanket pillow"),
+        )[kind]
+    )
+    properties = ((OF_TUNNELS, OF_LORRIES), (OF_BEDS, OF_WALKERS[:5]))[kind][of_first]
+    noun = first if of_first else place
+    sentence = said(
+        forms("stuck")[kind],
+        **noun_places(first) | stands_for(noun, dice.choice(properties)),
+        thing=(en(place), "", fr(place)),
+        thing_dat=("", de(place, "dat"), ""),
+        in_thing=("", g.im(place), ""),
+        e=("", "", "e" if first.genre == "f" else ""),
+    )
+    return f"stuck {first.one} {place.one} {of_first}", sentence
 
 
 EATS = (
@@ -572,7 +609,7 @@ EVERYDAY: list[Maker] = [
     *(acts, acts, acts, acts, passive, described, described, described, goes, goes),
     *(where, where, word, plurals, compared, ate, ate),
 ]
-PRONOUNS: list[Maker] = [reasons, reasons, barred, fits_in, it_is, it_is]
+PRONOUNS: list[Maker] = [reasons, reasons, barred, stuck, fits_in, it_is, it_is]
 
 
 def makers(kind: str) -> list[Maker]:
@@ -661,9 +698,32 @@ def made(pairs: int, kept: Kept) -> Iterator[tuple[str, Triple]]:
                 yield kind, triple
 
 
+def words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text.lower()))
+
+
+def words_of_tests() -> list[frozenset[str]]:
+    """The words of each sentence of the project's own tests, in every language that they ask in."""
+    rows = [row for name in OWN_TESTS for row in (HERE / name).read_text("utf-8").splitlines()[1:]]
+    return list({words(row.split("\t")[2]) for row in rows})
+
+
+def near(text: str, tests: list[frozenset[str]]) -> bool:
+    """Whether a sentence and one of a test share more than half of all their words.
+
+    A phrase that is wholly inside a longer sentence of a test, `Get well soon!`, is no copy of it.
+    """
+    ours = words(text)
+    return any(2 * len(ours & one) > len(ours | one) and not ours < one for one in tests)
+
+
 def hand(kept: Kept) -> Iterator[tuple[str, Triple]]:
+    """What was written by hand, without near copies of a test."""
+    tests = words_of_tests()
     for kind, rows in blocks("hand.txt"):
-        yield from ((f"hand-{kind}", row) for row in rows if kept.takes(row))
+        for row in rows:
+            if not any(near(text, tests) for text in row) and kept.takes(row):
+                yield f"hand-{kind}", row
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Two translators on the same tests: BLEU and chrF of both with intervals, and whether it could be chance.
 
-    python recipes/box/paired.py OLD NEW DATA [--clean CLEAN] [--out paired.json]
+    python recipes/box/paired.py OLD NEW DATA [--clean CLEAN] [--development] [--out paired.json]
 
 OLD and NEW are folders of answers that `score.py --texts` wrote. What only one of them has is left out;
 of a test where they answered a different number of sentences, the first that both have are compared, and the
@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from score import TestSet, lines, tests
+from score import TestSet, development, lines, tests
 
 
 def answers(folder: Path, test: TestSet, direction: str) -> list[str] | None:
@@ -79,10 +79,11 @@ def main() -> None:
     parser.add_argument("new", type=Path)
     parser.add_argument("data", type=Path)
     parser.add_argument("--clean", type=Path, help="what clean.py wrote")
+    parser.add_argument("--development", action="store_true", help="the sets to choose by")
     parser.add_argument("--out", type=Path, default=Path("paired.json"))
     options = parser.parse_args()
     rows: list[dict] = []
-    for test in tests(options.data, options.clean):
+    for test in (development if options.development else tests)(options.data, options.clean):
         rows += compared(options.old, options.new, test)
         options.out.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
     if rows:

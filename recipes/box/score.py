@@ -44,6 +44,15 @@ def tests(data: Path, clean: Path | None) -> Iterator[TestSet]:
             yield TestSet("software", short, [row[0] for row in rows], [row[1] for row in rows])
 
 
+def development(data: Path, clean: Path | None) -> Iterator[TestSet]:
+    """Kin of the tests, to choose by: Tatoeba's and Multi30k's development parts, and news and software."""
+    for short, long in CODES.values():
+        yield from beside("Tatoeba valid", short, data / "tatoeba" / long / "valid", "eng", long)
+        captions = data / "multi30k" / "raw" / "val"
+        yield from beside("Multi30k val", short, captions, "en", short)
+    yield from (test for test in tests(data, clean) if test.name in ("newstest2013", "software"))
+
+
 def watched(clean: Path) -> Iterator[TestSet]:
     """What was watched while training: to choose by, so that no test set is."""
     for short, _ in CODES.values():
@@ -122,6 +131,7 @@ def main() -> None:
     parser.add_argument("--form", default="stored", help="what a CPU multiplies: int8, float32")
     parser.add_argument("--precision", default="float32")
     parser.add_argument("--validation", action="store_true", help="CLEAN's validation set alone")
+    parser.add_argument("--development", action="store_true", help="the sets to choose by")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--tokens", type=int, default=16384, help="of a batch")
     parser.add_argument("--beam", type=int)
@@ -135,7 +145,8 @@ def main() -> None:
         options.texts.mkdir(parents=True, exist_ok=True)
     predictor = load(options)
     rows: list[dict] = []
-    chosen = watched(options.clean) if options.validation else tests(options.data, options.clean)
+    chosen = (development if options.development else tests)(options.data, options.clean)
+    chosen = watched(options.clean) if options.validation else chosen
     for test in chosen:
         if options.only and test.name not in options.only:
             continue

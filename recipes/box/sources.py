@@ -48,6 +48,24 @@ TIMES = {
 }
 FIRST = {"tatoeba": 2, "awsnpm": 3, "ntrex": 4, "flores-dev": 4}  # in the first two trainings
 
+# Of the short training at the end (`clean.py --some`), which shows mostly pairs of our own, so many of a
+# source's pairs are read beside them: enough of each that nothing is forgotten, of software text more.
+SOME = {
+    "europarl": 0.004,
+    "europarl3": 0,
+    "gettext": 0.022,
+    "ddtp": 0.01,
+    "freedict": 0.01,
+    "helpdocs": 0.03,
+    "newsdev": 0.15,
+    "mlqe-pe": 0.1,
+    "ntrex": 0.3,
+    "flores-dev": 0.3,
+    "wmt": 0.12,
+    "made": 1,
+    "written": 1,
+}
+
 _MICROSOFT = Source("software documentation", "CC BY 4.0", True)
 _SUBTITLES = Source("film dialogue", "research; subtitles of unknown owners", False)
 _NEWS = Source("news of a shared task", "research", True, later=True)
@@ -94,6 +112,11 @@ def times(name: str, first: bool = False) -> float:
     if first:
         return 0 if source(name).later else FIRST.get(name, 1)
     return TIMES.get("wmt" if name.startswith("wmt-") else name, 1)
+
+
+def some(name: str) -> float:
+    """The share of a source's pairs that the short training at the end reads."""
+    return SOME.get("wmt" if name.startswith("wmt-") else name, 0.02)
 
 
 def source(name: str) -> Source:

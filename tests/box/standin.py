@@ -26,7 +26,7 @@ TOYS = {"tag": ("parts", {"kind": "tag"}), "classify": ("feelings", {"kind": "cl
 
 def make(place: Path, name: str, task: str, scratch: Path) -> Path:
     """A packed model with its card, as it would lie in the box."""
-    run = _translator(scratch) if task == "translate" else _reader(scratch, task)
+    run = translator(scratch) if task == "translate" else _reader(scratch, task)
     run.save_model(run.build_model().state_dict())
     folder = pack(run.folder, place / name, "int8").folder
     look = '[look]\nsite = "reader.blocks.0.cross.attention"\nheads = [1]\n'
@@ -54,7 +54,8 @@ scores = [{{ test = "small", metric = "BLEU", value = 0.0, signature = "none" }}
 """
 
 
-def _translator(folder: Path) -> Run:
+def translator(folder: Path) -> Run:
+    """A run of it, whose model is not saved yet."""
     folder.mkdir()
     sides = [(folder / f"train.{side}") for side in ("source", "target")]
     for path, lines in zip(sides, (LINES, LINES.values()), strict=True):

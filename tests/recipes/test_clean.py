@@ -43,18 +43,30 @@ def bitext() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def cleaned(tmp_path_factory):
-    data, out = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("out")
+def data(tmp_path_factory):
+    data = tmp_path_factory.mktemp("data")
     (data / "bitext").mkdir()
     rows = ("\n".join(bitext()) + "\n").encode()
     (data / "bitext" / "en-de.tsv.xz").write_bytes(lzma.compress(rows, preset=0))
     (data / "tatoeba" / "deu").mkdir(parents=True)
     (data / "tatoeba" / "deu" / "test.eng").write_text("Of course!\n")
     (data / "tatoeba" / "deu" / "test.deu").write_text("Natürlich!\n", "utf-8")
+    return data
+
+
+def run(data, out, *more) -> str:
     script = ROOT / "recipes" / "box" / "clean.py"
-    done = subprocess.run([sys.executable, script, data, out], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, script, data, out, *more], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
-    assert "| gettext | 290 |" in done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def cleaned(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("out")
+    assert "| gettext | 290 |" in run(data, out)
     return out
 
 
@@ -88,3 +100,15 @@ def test_nothing_held_out_is_trained_on(cleaned):
 
 def test_what_was_dropped_can_be_read(cleaned):
     assert ["marks", "gettext", "Only %s", "Nur"] in read(cleaned / "de.dropped.tsv")
+
+
+def test_some_of_it_has_the_same_held_out_sets(data, cleaned, tmp_path):
+    run(data, tmp_path, "--some")
+    for name in ("de.valid.tsv", "de.test.tsv"):
+        assert (tmp_path / name).read_bytes() == (cleaned / name).read_bytes()
+    train = {tuple(row) for row in read(tmp_path / "de.train.tsv.xz")}
+    assert train < {tuple(row) for row in read(cleaned / "de.train.tsv.xz")}
+    facts = json.loads((tmp_path / "facts.json").read_text())["languages"]["de"]
+    for counts in facts["sources"].values():
+        assert counts["read"] == sum(n for rule, n in counts.items() if rule != "read")
+    assert facts["sources"]["europarl"]["not drawn"] > 200

@@ -6,9 +6,22 @@ from collections import Counter
 
 import pytest
 from exact import DIRECTIONS, Check, read, scores, table
-from figures import clock, figures, said_de, said_en, said_fr
+from figures import clock, figures, said_clock, said_de, said_en, said_fr
 from grammar import BY_NAME, de, en, fr
-from made import MOST, OWN_TESTS, SHARES, Kept, ate, blocks, hand, held_out, made
+from made import (
+    MOST,
+    OWN_TESTS,
+    SHARES,
+    Kept,
+    ate,
+    blocks,
+    hand,
+    held_out,
+    made,
+    near,
+    stuck,
+    words_of_tests,
+)
 from rules import key
 
 from tests.house.tree import ROOT
@@ -59,6 +72,34 @@ def test_the_hour_is_the_same_hour():
         if re.search("[ap]", english.lower()):
             afternoon = "p" in english.lower()
             assert int(re.match(r"\d+", english)[0]) % 12 + 12 * afternoon == hour
+
+
+def test_half_seven_in_german_is_half_past_six():
+    dice = random.Random(7)
+    found = {said_clock(dice) for _ in range(2000)}
+    assert {
+        ("half past six", "halb sieben", "six heures et demie"),
+        ("a quarter to three", "Viertel vor drei", "trois heures moins le quart"),
+        ("half past one", "halb zwei", "une heure et demie"),
+        ("twenty past one", "zwanzig nach eins", "une heure vingt"),
+        ("ten to eleven", "zehn vor elf", "onze heures moins dix"),
+    } <= found
+    assert not any("ein " in f"{german} " for _, german, _ in found)
+
+
+def test_what_got_stuck_agrees_with_what_is_meant():
+    dice = random.Random(3)
+    found = {stuck(dice)[1] for _ in range(4000)}
+    assert (
+        "The caravan got stuck in the tunnel because it was too low.",
+        "Der Wohnwagen blieb im Tunnel stecken, weil er zu niedrig war.",
+        "La caravane est restée coincée dans le tunnel parce qu'il était trop bas.",
+    ) in found
+    assert (
+        "The caravan got stuck in the tunnel because it was too wide.",
+        "Der Wohnwagen blieb im Tunnel stecken, weil er zu breit war.",
+        "La caravane est restée coincée dans le tunnel parce qu'elle était trop large.",
+    ) in found
 
 
 @pytest.mark.parametrize(
@@ -113,6 +154,16 @@ def test_targets_are_written_as_the_house_writes_them(some):
 def test_nothing_of_a_test_is_made(some):
     tested = {key(check.source) for name in OWN_TESTS for check in read(BOX / name)}
     assert not tested & {key(text) for _, triple in some for text in triple}
+
+
+def test_what_is_written_by_hand_is_no_near_copy_of_a_test(some):
+    tests = words_of_tests()
+    assert near("Get well soon, Grandma!", tests)
+    assert near("Enjoy your meal, gentlemen!", tests)
+    assert not near("Get well soon!", tests)  # a phrase alone is not the sentence that it stands in
+    assert not near("The ducks swim on the pond.", tests)
+    written = [triple for kind, triple in some if kind.startswith("hand-")]
+    assert not any(near(text, tests) for triple in written for text in triple)
 
 
 def test_the_lectures_own_pair_is_never_made():
