@@ -257,7 +257,8 @@ def test_heads_are_one_stop_of_the_tab_key(page, address):
     page.keyboard.press("ArrowDown")
     assert page.evaluate("() => document.activeElement.dataset.tile") == "1 1"
     name = page.evaluate("() => document.activeElement.ariaLabel")
-    assert name.startswith("Encoder self-attention, layer 2, head 2, sharpness ")
+    assert name.startswith("2 · ")
+    assert "sharpness: Encoder self-attention, layer 2, head 2" in name
     page.keyboard.press("Enter")
     settled(page, "heat")
     assert page.locator(".sheet h2").inner_text() == "Encoder self-attention, layer 2, head 2"

@@ -14,8 +14,8 @@ pytestmark = needed
 FILES = ("PNG", "SVG", "CSV", "HTML")
 # Words that a file of this view must hold: its title, its labels, its legend.
 HELD = {
-    "answer": (TEXT, "What else it could have said", "rows: query, columns: key", "weight"),
-    "heat": ("Decoder attention", "rows: query, columns: key", "mouse", "weight"),
+    "answer": (TEXT, "What else it could have said", "answer (queries)", "text (keys) →", "weight"),
+    "heat": ("Decoder attention", "answer (queries)", "text (keys) →", "mouse", "weight"),
     "lines": ("Decoder attention", "looks at", "mouse"),
     "model": ("Every head of phrases", "additive", "weight"),
     "heads": ("What the heads of phrases do", "entropy", "Decoder attention"),

@@ -66,6 +66,26 @@ def test_a_chosen_picture_is_answered_and_lies_under_the_map_of_each_step(page, 
         assert page.locator(FILM).nth(1).get_attribute("aria-pressed") == "true"
 
 
+def test_the_answer_is_played_picture_by_picture(page, address):
+    page.goto(f"{address}#view=answer")
+    page.locator(FILM).nth(1).wait_for()
+    page.wait_for_selector("ol.steps.playing", state="detached")
+    page.evaluate(
+        """film => {
+            window.reached = new Set();
+            const look = () => document.querySelectorAll(film).forEach((one, at) => {
+                if (one.classList.contains("here")) window.reached.add(at);
+            });
+            new MutationObserver(look).observe(document.querySelector("main"),
+                { subtree: true, attributes: true, attributeFilter: ["class"] });
+        }""",
+        FILM,
+    )
+    page.get_by_role("button", name="Play", exact=True).click()
+    steps = page.locator("ol.steps button").count()
+    page.wait_for_function("count => window.reached.size === count", arg=steps)
+
+
 def test_a_dropped_picture_is_asked_about_and_other_files_are_refused(page, address, drawn):
     page.goto(f"{address}#view=answer")
     page.locator(FILM).first.wait_for()

@@ -129,3 +129,17 @@ def test_a_dropped_sound_is_asked_about(page, address):
     page.evaluate(drop, base64.b64encode(data).decode())
     page.locator("form audio").wait_for(timeout=PATIENCE)
     page.locator("ol.steps button").first.wait_for()
+    # Above the spectrogram a bar for each weight; the sound plays from where the step looked.
+    page.locator(".places svg image").wait_for()
+    top = page.locator(".places svg image").bounding_box()["y"]
+    bars = page.locator(".places svg rect")
+    assert bars.count() >= 1
+    for at in range(bars.count()):
+        box = bars.nth(at).bounding_box()
+        assert box["y"] + box["height"] <= top + 1
+    page.evaluate("""() => {
+        const own = document.querySelector("main .sheet audio");
+        own.addEventListener("playing", () => (window.heard = own.currentTime), { once: true });
+    }""")
+    page.get_by_role("button", name="Play around").click()
+    page.wait_for_function("() => window.heard !== undefined")

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import {
   cellSides,
   cellSize,
+  finished,
   labelStride,
   moved,
   path,
@@ -68,6 +69,8 @@ it("a beam's tree finds each candidate's parent through the slots that were kept
   ]);
   expect(nodes.map((one) => one.before)).toEqual([-1, -1, -1, 1, 0, 0, 3]);
   expect(spelled(nodes, 6)).toEqual(["a", "b", "c"]);
+  const worth = nodes.map((one, at) => ({ ...one, total: at === 5 ? -3 : -2 }));
+  expect(finished(worth)).toEqual([6, 5]); // the ended ones alone, the more probable first
 });
 
 it("cells are wider than high where there is room, square where there is none, and never too flat to see", () => {

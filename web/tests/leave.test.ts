@@ -101,7 +101,7 @@ describe("a drawing that leaves", () => {
     expect(found.querySelector("parsererror")).toBeNull();
     expect(found.querySelectorAll("script, img").length).toBe(0);
     expect(found.documentElement.textContent).toContain(hostile[0]);
-    expect(found.documentElement.textContent).toContain("rows: query, columns: key");
+    expect(found.documentElement.textContent).toContain("queries ↓   keys →");
   });
   it("brings its colours", () => {
     expect(svg).not.toContain("var(");

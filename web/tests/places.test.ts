@@ -118,3 +118,13 @@ it("draws nothing for tokens, for items without a place, and for weights that ar
   ).toBeNull();
   expect(placesDrawing(undefined, [1])).toBeNull();
 });
+
+it("joins the items of an answer in their order, and dashes the way back to the first", () => {
+  const plane = axis({ kind: "items", points: [[], [0, 0], [1, 0], [1, 1]] }, 4);
+  const legs = flat(placesDrawing(plane, [0, 1, 0, 0], { route: [0, 2, 1] })!.marks).filter(
+    ({ tag }) => tag === "line",
+  );
+  expect(legs).toHaveLength(3);
+  expect(legs.map(({ at }) => "stroke-dasharray" in at)).toEqual([false, false, true]);
+  expect([legs[1]!.at["x1"], legs[1]!.at["y1"]]).toEqual([legs[0]!.at["x2"], legs[0]!.at["y2"]]);
+});

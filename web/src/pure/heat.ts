@@ -77,8 +77,9 @@ export interface HeatMap {
   readonly rows: readonly string[];
   readonly columns: readonly string[];
   readonly palette?: Palette;
-  readonly rowName?: string;
-  readonly columnName?: string;
+  /** What stands down and across, as the titles of the axes. */
+  readonly rowTitle?: string;
+  readonly columnTitle?: string;
 }
 
 /** Its rows with their names, made one at a time. */
@@ -89,17 +90,21 @@ export function* gridRows(corner: string, map: HeatMap): Generator<readonly Cell
 
 /** A whole map: names, cells, numbers where there is room, and the scale. */
 export function heatDrawing(map: HeatMap, pixels: Pixels, most = 34): Drawing {
-  const { palette = "weights", rowName = "query", columnName = "key" } = map;
+  const { palette = "weights", rowTitle = "queries", columnTitle = "keys" } = map;
   const { matrix, down, across } = pooled(map.matrix, FINEST);
   const scale = scaleOf(matrix, palette);
   const cell = Math.max(2, Math.min(most, Math.floor(1100 / matrix.columns)));
   const tall = cell >= 12 ? cell : Math.max(cell, Math.min(24, Math.floor(620 / matrix.rows)));
   const longest = (names: readonly string[]): number =>
     Math.min(220, Math.max(20, ...names.map((name) => wide(short(name), FONT))));
-  const left = longest(map.rows) + 12;
+  const isTall = rowTitle !== "" && wide(rowTitle, FONT) <= matrix.rows * tall; // room to stand beside the rows
+  const left = longest(map.rows) + 12 + (isTall ? 22 : 0);
   const top = longest(map.columns) * 0.82 + 34;
   const soft = { size: FONT, ink: ink("soft") };
-  const marks: Mark[] = [words(0, 8, `rows: ${rowName}, columns: ${columnName}`, soft)];
+  const middle = top + (matrix.rows * tall) / 2;
+  const head = [isTall || !rowTitle ? "" : `${rowTitle} ↓`, columnTitle && `${columnTitle} →`];
+  const marks: Mark[] = [words(isTall ? left : 0, 8, head.filter(Boolean).join("   "), soft)];
+  if (isTall) marks.push(words(8, middle, rowTitle, { ...soft, turn: -90, anchor: "middle" }));
   for (let row = 0; row < matrix.rows; row += labelStride(tall, FONT + 2)) {
     const name = isolated(short(map.rows[row * down] ?? ""));
     marks.push(words(left - 8, top + (row + 0.5) * tall, name, { size: FONT, anchor: "end" }));

@@ -116,6 +116,14 @@ export function tree(steps: readonly (readonly Expansion[])[]): TreeNode[] {
   return nodes;
 }
 
+/** The finished hypotheses: the node that each ended in, the most probable first. */
+export function finished(nodes: readonly TreeNode[]): number[] {
+  const last = nodes.findLastIndex(({ winner }) => winner);
+  return nodes
+    .flatMap(({ fate }, at) => (fate === "ended" || at === last ? [at] : []))
+    .sort((a, b) => (nodes[b]!.total ?? -Infinity) - (nodes[a]!.total ?? -Infinity));
+}
+
 /** The symbols on the way from the root to a node. */
 export function spelled(nodes: readonly TreeNode[], at: number): string[] {
   const symbols: string[] = [];

@@ -98,8 +98,8 @@ function valueDrawing(stage: Written, pixels: Pixels): Drawing {
       rows: named(rows, large.length),
       columns: named(columns, large[0]!.length),
       palette: shares ? ("weights" as const) : ("signed" as const),
-      rowName: "rows",
-      columnName: "columns",
+      rowTitle: "rows",
+      columnTitle: "columns",
     };
     return heatDrawing(map, pixels, 24);
   }

@@ -23,6 +23,8 @@ export interface How {
   readonly wash?: Wash | undefined;
   /** The most that a picture may be wide and high. */
   readonly room?: { readonly width: number; readonly height: number };
+  /** The items that an answer points at, in order; a line joins those of the plane. */
+  readonly route?: readonly number[];
   /** Whether the largest weight is said below. */
   readonly noted?: boolean;
 }
@@ -66,7 +68,7 @@ export function placesDrawing(
   if (axis.kind === "grid") return said(gridDrawing(axis, weights, how));
   if (axis.kind === "times") return said(soundDrawing(axis, weights));
   if (axis.kind === "items" && axis.points.some((point) => point.length === 2)) {
-    return said(pointsDrawing(axis, weights));
+    return said(pointsDrawing(axis, weights, how.route ?? []));
   }
   return null;
 }
@@ -213,8 +215,12 @@ function soundDrawing(axis: TimesAxis, weights: ArrayLike<number>): Drawing {
   return { width: WIDE, height: floor + 22, marks };
 }
 
-/** Every item where its two numbers put it; the area of its disc is its weight. */
-function pointsDrawing(axis: ItemsAxis, weights: ArrayLike<number>): Drawing {
+/** Every item where its two numbers put it; the area of its disc is its weight. The way back to the first is dashed. */
+function pointsDrawing(
+  axis: ItemsAxis,
+  weights: ArrayLike<number>,
+  route: readonly number[],
+): Drawing {
   const [width, height, edge] = [WIDE, 340, 40];
   const placed = axis.points.flatMap((point, at) =>
     point.length === 2 ? [{ at, x: point[0]!, y: point[1]! }] : [],
@@ -234,6 +240,14 @@ function pointsDrawing(axis: ItemsAxis, weights: ArrayLike<number>): Drawing {
   );
   const most = Math.max(weights[strongest(weights)] ?? 0, 1e-9);
   const marks: Mark[] = [box(0.5, 0.5, width - 1, height - 1, "none", { stroke: ink("line") })];
+  const stops = route.flatMap((one) => placed.filter(({ at }) => at === one + unplaced));
+  stops.forEach(({ x, y }, place) => {
+    const next = stops[(place + 1) % stops.length]!;
+    const isBack = place === stops.length - 1;
+    if (stops.length < 2 || (isBack && stops.length < 3)) return;
+    const leg = line(across(x), height - up(y), across(next.x), height - up(next.y), ink("edge"));
+    marks.push({ ...leg, at: { ...leg.at, ...(isBack ? { "stroke-dasharray": "5 4" } : {}) } });
+  });
   for (const { at, x, y } of placed) {
     const [cx, cy] = [across(x), height - up(y)];
     const r = 26 * Math.sqrt(Math.max(0, weights[at] ?? 0) / most);

@@ -73,6 +73,21 @@ export function readable(spelled: string): string {
   return named.replace(STACK, "$1");
 }
 
+/** A question of several sources, written as one JSON object: each by its name. Nothing for any other text. */
+export function sourcesOf(question: string): readonly (readonly [name: string, text: string])[] {
+  if (!question.trimStart().startsWith("{")) return [];
+  try {
+    const parsed: unknown = JSON.parse(question);
+    if (typeof parsed !== "object" || parsed === null) return [];
+    return Object.entries(parsed).map(([name, one]: [string, unknown]) => [
+      name,
+      typeof one === "string" ? one : String(Object.values(one ?? {})[0] ?? ""),
+    ]);
+  } catch {
+    return [];
+  }
+}
+
 /** A piece as a label: the mark of a word's beginning goes; a piece inside a word gets a dot. */
 export function label(piece: string, marked: boolean): string {
   if (!marked || isSign(piece)) return visible(piece) || "∅";
@@ -89,6 +104,15 @@ export function isMarked(pieces: readonly string[]): boolean {
 export function labels(pieces: readonly string[]): string[] {
   const marked = isMarked(pieces);
   return pieces.map((piece) => label(piece, marked));
+}
+
+/** Symbols as the text that they spell, as far as they alone tell: with marks of word beginnings, or a word each. */
+export function spelling(symbols: readonly string[], marked = isMarked(symbols)): string {
+  const said = symbols.filter((one) => !isSign(one));
+  return said
+    .join(marked ? "" : " ")
+    .replaceAll(WORD, " ")
+    .trim();
 }
 
 const UNKNOWN = "<unk>";

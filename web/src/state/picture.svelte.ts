@@ -3,12 +3,14 @@
 import type { Matrix } from "../pure/matrix";
 import { api, type Site, type Trace } from "./api";
 import { asked, type Asking } from "./asked.svelte";
-import { axisLabels } from "./studio.svelte";
+import { axisLabels, axisTitle } from "./studio.svelte";
 
 export interface Picture {
   readonly matrix: Matrix;
   readonly rows: readonly string[];
   readonly columns: readonly string[];
+  readonly rowTitle: string;
+  readonly columnTitle: string;
   readonly trace: Trace;
   readonly site: Site;
   readonly head: Heads;
@@ -38,7 +40,9 @@ export function picture(wanted: () => Wanted | null): Asking<Picture> {
       const [rows, columns] = [site.queries, site.keys].map((axis) =>
         axisLabels(trace, axis, words),
       );
-      return { matrix, rows: rows!, columns: columns!, trace, site, head };
+      const rowTitle = axisTitle(trace, site.queries, "queries");
+      const columnTitle = axisTitle(trace, site.keys, "keys");
+      return { matrix, rows: rows!, columns: columns!, rowTitle, columnTitle, trace, site, head };
     },
   );
 }

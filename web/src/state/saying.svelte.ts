@@ -1,7 +1,7 @@
 // An answer being said: which step is shown now, and the walk through all of them.
 
 import { untrack } from "svelte";
-import { isSign, readable } from "../pure/text";
+import { isMarked, readable, spelling } from "../pure/text";
 import type { Trace } from "./api";
 import { studio } from "./studio.svelte";
 
@@ -44,10 +44,7 @@ export class Saying {
   /** What has been said up to now, as far as the pieces alone tell. */
   get soFar(): string {
     const symbols = this.trace().steps.map((one) => one.symbol);
-    const isMarked = symbols.some((symbol) => symbol.startsWith("▁"));
-    const words = symbols.slice(0, (this.now ?? this.count) + 1).filter((one) => !isSign(one));
-    const text = words.join(isMarked ? "" : " ").replaceAll("▁", " ");
-    return readable(text.trim());
+    return readable(spelling(symbols.slice(0, (this.now ?? this.count) + 1), isMarked(symbols)));
   }
 
   /** Slowly, from the beginning; or no further. */

@@ -366,6 +366,21 @@ export function axisLabels(trace: Trace, axis: string, words: boolean): string[]
   return words ? found.words.map((word) => visible(word)) : pieceLabels(found);
 }
 
+/** What lies along an axis, and what an attention does with it: the title of a side of its map. */
+export function axisTitle(trace: Trace, axis: string, role: "queries" | "keys"): string {
+  const kinds = { tokens: "text", grid: "picture", times: "sound", items: "items" } as const;
+  const source = kinds[trace.axes[axis]?.kind ?? "tokens"];
+  const names: Readonly<Record<string, string>> = {
+    source,
+    places: source,
+    target: "answer",
+    label: "answer",
+    inputs: "answer so far",
+    sources: "sources",
+  };
+  return `${names[axis] ?? axis} (${role})`;
+}
+
 /** How many steps are the text that was typed, which a language model continues; what is forced comes after. */
 export function prompted({ steps, asked }: Trace): number {
   return Math.max(0, steps.filter(({ given }) => given).length - asked.prefix.length);
