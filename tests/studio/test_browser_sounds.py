@@ -10,7 +10,7 @@ import regard
 from regard.data import wav
 from regard.data.toys.spelling import spelled
 from regard.training import Listener
-from tests.studio.browser import CHROMIUM, PATIENCE, needed, watched
+from tests.studio.browser import CHROMIUM, PATIENCE, needed, settled, watched
 from tests.studio.kit import server
 
 pytestmark = needed
@@ -130,13 +130,13 @@ def test_a_dropped_sound_is_asked_about(page, address):
     page.locator("form audio").wait_for(timeout=PATIENCE)
     page.locator("ol.steps button").first.wait_for()
     # Above the spectrogram a bar for each weight; the sound plays from where the step looked.
-    page.locator(".places svg image").wait_for()
-    top = page.locator(".places svg image").bounding_box()["y"]
-    bars = page.locator(".places svg rect")
-    assert bars.count() >= 1
-    for at in range(bars.count()):
-        box = bars.nth(at).bounding_box()
-        assert box["y"] + box["height"] <= top + 1
+    settled(page, "answer")
+    page.wait_for_function("""() => {
+        const image = document.querySelector(".places svg image")?.getBoundingClientRect();
+        const bars = [...document.querySelectorAll(".places svg rect")];
+        const isAbove = (one) => one.getBoundingClientRect().bottom <= image.top + 1;
+        return image && bars.length > 0 && bars.every(isAbove);
+    }""")
     page.evaluate("""() => {
         const own = document.querySelector("main .sheet audio");
         own.addEventListener("playing", () => (window.heard = own.currentTime), { once: true });

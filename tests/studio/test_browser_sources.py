@@ -1,4 +1,4 @@
-"""Several sources, copying and pointing in the studio: what stands beside the weights is that of the trace."""
+"""Several sources, copying and pointing in the studio: what stands beside the weights is the trace's."""
 
 import json
 from unittest.mock import patch
@@ -7,7 +7,7 @@ import pytest
 
 import regard
 from regard.training import Listener
-from tests.studio.browser import needed, open_at, settled
+from tests.studio.browser import changed, needed, open_at, settled
 from tests.studio.kit import server
 
 pytestmark = needed
@@ -42,17 +42,10 @@ def studio_server(tmp_path_factory):
 
 
 def traced(page):
-    """The trace that the page is given, whole."""
-    lines: list[dict] = []
-    page.on(
-        "response",
-        lambda one: (
-            lines.extend(json.loads(line) for line in one.text().splitlines())
-            if one.url.endswith("/api/answer")
-            else None
-        ),
-    )
-    return lambda: next(line["trace"] for line in lines if line["kind"] == "answered")
+    """The traces that the page is given."""
+    kept: list[dict] = []
+    changed(page, kept.append)
+    return kept
 
 
 def cells(page, title):
@@ -71,12 +64,12 @@ def said(share):
 
 
 def test_each_step_has_the_share_of_every_source(page, address):
-    trace = traced(page)
+    traces = traced(page)
     open_at(page, address, run="witnesses", view="answer", text=json.dumps(HEARD))
     settled(page, "answer")
-    page.get_by_role("region", name="Share of attention of each source").wait_for()
+    page.get_by_role("region", name="Share of attention of each source", exact=True).wait_for()
     shown = cells(page, "Share of attention of each source")
-    true = [one["values"] for one in trace()["ribbons"]]
+    true = [one["values"] for one in traces[-1]["ribbons"]]
     assert len(shown) == len(true) == 2
     for texts, shares in zip(shown, true, strict=True):
         assert len(texts) == len(shares)
@@ -86,11 +79,11 @@ def test_each_step_has_the_share_of_every_source(page, address):
 
 
 def test_what_was_copied_and_covered_is_shown(page, address):
-    trace = traced(page)
+    traces = traced(page)
     open_at(page, address, run="headlines", view="answer", text=STORY)
     settled(page, "answer")
-    page.get_by_role("region", name="Coverage").wait_for()
-    true = {one["name"]: one["values"] for one in trace()["ribbons"]}
+    page.get_by_role("region", name="Coverage", exact=True).wait_for()
+    true = {one["name"]: one["values"] for one in traces[-1]["ribbons"]}
     (generated,) = cells(page, "Generated or copied")
     assert all(said(share)(text) for text, share in zip(generated, true["p_gen"], strict=True))
     (covered,) = cells(page, "Coverage")

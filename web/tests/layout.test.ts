@@ -78,4 +78,5 @@ it("cells are wider than high where there is room, square where there is none, a
   expect(cellSides(12, 10, room, { least: 2, most: 72 })).toEqual({ wide: 56, tall: 33 });
   expect(cellSides(12, 40, room, { least: 2, most: 72 })).toEqual({ wide: 17, tall: 17 });
   expect(cellSides(2, 400, room, { least: 2, most: 72 })).toEqual({ wide: 2, tall: 24 });
+  expect(cellSides(43, 15, room, { least: 2, most: 72 })).toEqual({ wide: 24, tall: 9 });
 });

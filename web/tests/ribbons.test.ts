@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { at } from "../src/pure/matrix";
 import { bands } from "../src/pure/ribbons";
-import { sourcesOf, spelling } from "../src/pure/text";
+import { askedText, signs, sourcesOf, spelling } from "../src/pure/text";
 
 describe("ribbons", () => {
   it("shares of sources stand together and first, a row for each source", () => {
@@ -28,6 +28,8 @@ it("a question of several sources is told apart by their names, any other text i
     ["en", "a dog"],
     ["picture", "dog.png"],
   ]);
+  expect(askedText(question)).toBe("en: a dog; picture: dog.png");
+  expect(askedText("a dog")).toBe("a dog");
   expect(sourcesOf("{ not json")).toEqual([]);
   expect(sourcesOf("a dog")).toEqual([]);
 });
@@ -35,4 +37,9 @@ it("a question of several sources is told apart by their names, any other text i
 it("symbols spell a text with marks of word beginnings, or a word each", () => {
   expect(spelling(["▁Le", "▁ch", "at", "</s>"])).toBe("Le chat");
   expect(spelling(["a", "red", "square", "</s>"])).toBe("a red square");
+});
+
+it("a language is called by its name, also where nobody says which the model knows", () => {
+  expect(signs([">>fr<<"])).toBe(">>fr<< asks for French.");
+  expect(signs([">>fr<<"], { fr: "français" })).toBe(">>fr<< asks for français.");
 });

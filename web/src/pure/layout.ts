@@ -52,10 +52,11 @@ export function cellSides(
   bounds: { least: number; most: number },
 ): { readonly wide: number; readonly tall: number } {
   const side = cellSize(rows, columns, room, bounds);
-  if (side < 12) {
-    return { wide: side, tall: Math.max(side, Math.min(24, Math.floor(room.height / rows))) };
-  }
   const fitting = Math.floor(room.width / columns);
+  if (side < 12) {
+    const flat = (room: number): number => Math.max(side, Math.min(24, room));
+    return { wide: flat(fitting), tall: flat(Math.floor(room.height / rows)) };
+  }
   return {
     wide: Math.max(side, Math.min(bounds.most, fitting, Math.floor(1.7 * side))),
     tall: side,

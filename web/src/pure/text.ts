@@ -88,6 +88,14 @@ export function sourcesOf(question: string): readonly (readonly [name: string, t
   }
 }
 
+/** A question in one line, each of several sources by its name. */
+export function askedText(question: string): string {
+  const sources = sourcesOf(question);
+  return sources.length
+    ? sources.map(([name, text]) => `${visible(name)}: ${readable(text)}`).join("; ")
+    : readable(question);
+}
+
 /** A piece as a label: the mark of a word's beginning goes; a piece inside a word gets a dot. */
 export function label(piece: string, marked: boolean): string {
   if (!marked || isSign(piece)) return visible(piece) || "∅";
@@ -136,7 +144,7 @@ export function signs(names: readonly string[], languages: Readonly<Record<strin
   const dotted =
     names.find((name) => /^·\p{L}/u.test(name)) ?? names.find((name) => /^·./.test(name));
   const known = [
-    asked && `${asked} asks for ${languages[asked.slice(2, -2)] ?? asked.slice(2, -2)}`,
+    asked && `${asked} asks for ${languages[asked.slice(2, -2)] ?? english(asked.slice(2, -2))}`,
     names.includes("<s>") && "<s> marks the beginning",
     names.includes("</s>") && "</s> marks the end",
     dotted && `${dotted} is a subword that continues the word before it`,
@@ -146,6 +154,11 @@ export function signs(names: readonly string[], languages: Readonly<Record<strin
       `${UNKNOWN} stands for a word that is not in its vocabulary`,
   ].filter(Boolean);
   return known.length ? `${known.join("; ")}.` : "";
+}
+
+/** The English name of a language, where a browser knows its code. */
+function english(code: string): string {
+  return new Intl.DisplayNames(["en"], { type: "language", fallback: "code" }).of(code) ?? code;
 }
 
 /** Whether a question is a picture or a sound by itself. */

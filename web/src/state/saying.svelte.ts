@@ -3,7 +3,7 @@
 import { untrack } from "svelte";
 import { isMarked, readable, spelling } from "../pure/text";
 import type { Trace } from "./api";
-import { studio } from "./studio.svelte";
+import { prompted, studio } from "./studio.svelte";
 
 const [QUICK, SLOW, WHOLE] = [180, 700, 2400]; // milliseconds: of a step, of one to follow, of all
 
@@ -31,9 +31,15 @@ export class Saying {
     return this.trace().steps.length;
   }
 
+  /** The step that is shown before one is chosen: of a continued text, the first that the model said itself. */
+  get first(): number {
+    const typed = prompted(this.trace());
+    return typed < this.count ? typed : 0;
+  }
+
   /** The step that everything else on the page is about. */
   get step(): number {
-    const wanted = this.now ?? this.hovered ?? Math.max(0, studio.selection.row ?? 0);
+    const wanted = this.now ?? this.hovered ?? Math.max(0, studio.selection.row ?? this.first);
     return Math.min(wanted, this.count - 1);
   }
 

@@ -10,7 +10,7 @@ import {
   type Head,
   type Selection,
 } from "../pure/selection";
-import { firstWord, isolated, pieceLabels, readable, visible } from "../pure/text";
+import { askedText, firstWord, isolated, pieceLabels, readable, visible } from "../pure/text";
 import { flushSync, untrack } from "svelte";
 import { unmet, unread } from "../pure/unmet";
 import {
@@ -473,5 +473,5 @@ export function headNote(head: Heads): string {
 export function notesOf(run: string, trace: Trace): string[] {
   const quote = (text: string): string => `“${isolated(readable(text))}”`;
   const answer = trace.answer.text ? ` and answers ${quote(trace.answer.text)}` : "";
-  return [`${run || "A model"} reads ${quote(trace.question)}${answer}.`];
+  return [`${run || "A model"} reads “${isolated(askedText(trace.question))}”${answer}.`];
 }
