@@ -119,7 +119,7 @@ it("draws nothing for tokens, for items without a place, and for weights that ar
   expect(placesDrawing(undefined, [1])).toBeNull();
 });
 
-it("joins the items of an answer in their order, and dashes the way back to the first", () => {
+it("joins the items of an answer in their order, and dashes the line from the last to the first", () => {
   const plane = axis({ kind: "items", points: [[], [0, 0], [1, 0], [1, 1]] }, 4);
   const legs = flat(placesDrawing(plane, [0, 1, 0, 0], { route: [0, 2, 1] })!.marks).filter(
     ({ tag }) => tag === "line",

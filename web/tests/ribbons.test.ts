@@ -39,7 +39,7 @@ it("symbols spell a text with marks of word beginnings, or a word each", () => {
   expect(spelling(["a", "red", "square", "</s>"])).toBe("a red square");
 });
 
-it("a language is called by its name, also where nobody says which the model knows", () => {
-  expect(signs([">>fr<<"])).toBe(">>fr<< asks for French.");
+it("a language is called by its name, and by its code where nobody says the name", () => {
+  expect(signs([">>fr<<"])).toBe(">>fr<< asks for the language fr.");
   expect(signs([">>fr<<"], { fr: "français" })).toBe(">>fr<< asks for français.");
 });

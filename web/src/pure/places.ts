@@ -215,7 +215,7 @@ function soundDrawing(axis: TimesAxis, weights: ArrayLike<number>): Drawing {
   return { width: WIDE, height: floor + 22, marks };
 }
 
-/** Every item where its two numbers put it; the area of its disc is its weight. The way back to the first is dashed. */
+/** Every item where its two numbers put it; the area of its disc is its weight. The line from the last to the first is dashed. */
 function pointsDrawing(
   axis: ItemsAxis,
   weights: ArrayLike<number>,

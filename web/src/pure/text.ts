@@ -144,7 +144,8 @@ export function signs(names: readonly string[], languages: Readonly<Record<strin
   const dotted =
     names.find((name) => /^·\p{L}/u.test(name)) ?? names.find((name) => /^·./.test(name));
   const known = [
-    asked && `${asked} asks for ${languages[asked.slice(2, -2)] ?? english(asked.slice(2, -2))}`,
+    asked &&
+      `${asked} asks for ${languages[asked.slice(2, -2)] ?? `the language ${asked.slice(2, -2)}`}`,
     names.includes("<s>") && "<s> marks the beginning",
     names.includes("</s>") && "</s> marks the end",
     dotted && `${dotted} is a subword that continues the word before it`,
@@ -154,11 +155,6 @@ export function signs(names: readonly string[], languages: Readonly<Record<strin
       `${UNKNOWN} stands for a word that is not in its vocabulary`,
   ].filter(Boolean);
   return known.length ? `${known.join("; ")}.` : "";
-}
-
-/** The English name of a language, where a browser knows its code. */
-function english(code: string): string {
-  return new Intl.DisplayNames(["en"], { type: "language", fallback: "code" }).of(code) ?? code;
 }
 
 /** Whether a question is a picture or a sound by itself. */
