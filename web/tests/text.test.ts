@@ -82,7 +82,7 @@ it("says what the signs mean that are to be seen, and no others", () => {
   expect(signs(names, { de: "German" })).toBe(
     ">>de<< asks for German; </s> marks the end; ·te is a subword that continues the word before it.",
   );
-  expect(signs([">>xx<<"])).toBe(">>xx<< asks for xx.");
+  expect(signs([">>xx<<"])).toBe(">>xx<< asks for the language xx.");
   expect(signs(["<s>", "<unk>", "<0xD8>", "␣"]).split("; ").length).toBe(4);
   expect(signs(["the", "cat", "·", "<b>"])).toBe("");
 });
