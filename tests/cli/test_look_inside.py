@@ -123,3 +123,22 @@ def test_arcs_say_which_attention_they_are_of(folder, tell):
     assert "reader.blocks.N.attention.attention   N = 0\n" in err
     code, _, err = tell("look", folder("transformer"), "n o t e s", "--smooth")
     assert (code, "--smooth changes nothing" in err) == (2, True)
+
+
+def test_a_pointers_answer_is_drawn_in_the_plane(folder, tell, tell_json, tmp_path):
+    items = "0.1,0.2 0.9,0.8 0.5,0.1 0.3,0.9"
+    code, found = tell_json("look", folder("hull"), items, "--plane")
+    assert code == 0
+    assert found["points"][1] == pytest.approx([0.9, 0.8])
+    assert set(found["order"]) <= {0, 1, 2, 3}
+    code, out, err = tell("look", folder("hull"), items, "--plane")
+    assert code == 0
+    assert all(number in out for number in "0123")
+    assert "a line through" in err
+    picture = tmp_path / "hull.svg"
+    assert tell("look", folder("hull"), items, "--plane", "--svg", picture)[0] == 0
+    assert "a line through" in picture.read_text()
+    code, _, err = tell("look", folder("point"), "3 1 2", "--plane")
+    assert (code, "does not lie in a plane" in err) == (2, True)
+    code, _, err = tell("look", folder("hull"), items, "--plane", "--positions")
+    assert (code, "--positions and --plane draw different things" in err) == (2, True)

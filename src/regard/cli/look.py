@@ -92,6 +92,14 @@ def look(
             help="Draw the vectors that the model adds to tell positions, learned or computed, as colours.",
         ),
     ] = False,
+    plane: Annotated[
+        bool,
+        Option(
+            "--plane",
+            help="Draw items of two numbers where they lie in the plane instead, and the answer as a line "
+            "through them: a tour, or a hull.",
+        ),
+    ] = False,
     smooth: Annotated[
         bool,
         Option(
@@ -145,6 +153,7 @@ def look(
     - `regard look "The black cat ate the mouse." --to fr`
     - `regard look runs/mine "a text" --head 2 --png map.png`
     - `regard look runs/plain "n o t e s" --unrolled --svg steps.svg`
+    - `regard look runs/tour --plane --svg tour.svg`
     - `regard look "The black cat ate the mouse." --to fr,de` has the word orders of several languages
     """
     output.speak_json(as_json)
@@ -155,17 +164,18 @@ def look(
         refuse_files(texts, "type one of its lines, in quotes")
     text = " ".join(texts)
     several = to.split(",") if to is not None and "," in to else []
-    if unrolled or positions or several:
+    if unrolled or positions or plane or several:
         of_attention = {"--site": site, "--head": head, "--png": png, "--html": html, "--npz": npz}
         unused = {name: value is not None for name, value in of_attention.items()}
         unused |= {"--all-heads": all_heads, "--numbers": numbers, "--turned": turned}
         unused |= {"--arcs": arcs, "--smooth": smooth}
         if several:
-            unused |= {"--unrolled": unrolled, "--positions": positions}
+            unused |= {"--unrolled": unrolled, "--positions": positions, "--plane": plane}
             _orders(run, text, several, beam, svg, as_json, unused)
         else:
             unused["--to"] = to is not None
-            _inside(run, text, unrolled, positions, beam, svg, as_json, unused)
+            drawn = {"--unrolled": unrolled, "--positions": positions, "--plane": plane}
+            _inside(run, text, drawn, beam, svg, as_json, unused)
         return
     if target is not None:
         target.manner(Languages(to), [text] if texts else [])
@@ -239,28 +249,31 @@ def _orders(
 def _inside(
     run: Path,
     text: str,
-    unrolled: bool,
-    positions: bool,
+    drawn: dict[str, bool],
     beam: int | None,
     svg: Path | None,
     as_json: bool,
     unused: dict[str, bool],
 ) -> None:
-    """States over time, or a table of positions, in the place of attention."""
-    option = "--unrolled" if unrolled else "--positions"
-    more = {"--positions": positions} if unrolled else {"--beam": beam is not None}
-    refuse_unused(unused | more, f"{option} draws no attention")
+    """States over time, a table of positions, or items in the plane, in the place of attention."""
+    option, *others = [name for name, given in drawn.items() if given]
+    if others:
+        what = f"{option} and {others[0]} draw different things"
+        raise UsageError(what, others[0], f"leave out {option}, or {others[0]}")
+    beamed = {"--beam": option == "--positions" and beam is not None}
+    refuse_unused(unused | beamed, f"{option} draws no attention")
     from regard.answer.predictor import Predictor
     from regard.cli import look_inside
 
     predictor = Predictor.load(run, "cpu", note=output.say, looking=True)
-    if unrolled:
-        question = text or _own_question(predictor)
-        look_inside.unrolled(predictor, question, beam, svg, as_json)
+    if option == "--positions":
+        if text:
+            raise UsageError("positions are the same for every text", "--positions", "leave it out")
+        look_inside.positions(predictor, svg, as_json)
         return
-    if text:
-        raise UsageError("positions are the same for every text", "--positions", "leave it out")
-    look_inside.positions(predictor, svg, as_json)
+    question = text or _own_question(predictor)
+    draw = look_inside.unrolled if option == "--unrolled" else look_inside.plane
+    draw(predictor, question, beam, svg, as_json)
 
 
 def _first_task() -> str:

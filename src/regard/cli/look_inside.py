@@ -31,6 +31,20 @@ def unrolled(
           None if svg is None else unrolled_figure(seen))  # fmt: skip
 
 
+def plane(
+    predictor: Predictor, text: str, beam: int | None, svg: Path | None, as_json: bool
+) -> None:
+    """Items where they lie, and the answer as a line through them."""
+    from regard.answer.tracing import trace
+    from regard.show import plane as planes
+
+    path = planes.Path.of(trace(predictor, text, beam=beam))
+    title = "".join(f"{number} \u2192 " for number in path.order)
+    title += str(path.order[0]) if path.order else "nothing"
+    figure = None if svg is None else planes.plane_figure(path, title)
+    _tell(path.as_dict(), [planes.plane(path)], title, path.note, svg, as_json, figure)
+
+
 def positions(predictor: Predictor, svg: Path | None, as_json: bool) -> None:
     """The vectors that a model adds to tell positions, learned or computed, as colours."""
     from regard.attention.position import added_tables
