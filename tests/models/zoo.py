@@ -200,6 +200,16 @@ DECODERS: dict[str, ModelSettings] = {
         )
         for score in SCORES
     },
+    "point-visits-all": ModelSettings(encoder=rnn(), reader=pointer(visits="all")),
+    **{
+        f"bottleneck-{kind}": ModelSettings(
+            encoder=encoder,
+            reader=rnn_reader(score="none", input_feeding=fed),
+            bottleneck=3,
+            noise={"drop": 0.3, "shuffle": 2},  # while learning alone
+        )
+        for kind, encoder, fed in (("rnn", rnn(layers=2), False), ("blocks", transformer(), True))
+    },
     "copies-rnn-coverage": ModelSettings(
         encoder=rnn(), reader=rnn_reader(score="coverage", copies=True, input_feeding=True)
     ),
