@@ -2,6 +2,7 @@
 
 import json
 from itertools import islice
+from typing import get_args
 
 import pytest
 import torch
@@ -126,6 +127,15 @@ def test_what_a_format_cannot_hold_is_refused_by_its_clause(changes, clause, tmp
     assert clause in caught.value.what
     assert "vaswani2017-tiny" in caught.value.remedy
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("to", get_args(exporting.Target))
+def test_a_decoder_that_copies_is_refused_by_every_format(to, tmp_path):
+    for needed in exporting.NEEDS.get(to, ()):
+        pytest.importorskip(needed)
+    run = made(tmp_path / "run", "summarise", SMALL, SMALL | {"copies": True})
+    with pytest.raises(UsageError, match=r"model\.reader\.copies is True"):
+        exporting.export(run, to, tmp_path / "out")
 
 
 def test_the_command_says_whether_parity_holds(tmp_path, capsys, monkeypatch):

@@ -174,8 +174,15 @@ def look(
             _orders(run, text, several, beam, svg, as_json, unused)
         else:
             unused["--to"] = to is not None
-            drawn = {"--unrolled": unrolled, "--positions": positions, "--plane": plane}
-            _inside(run, text, drawn, beam, svg, as_json, unused)
+            _inside(
+                run,
+                text,
+                {"--unrolled": unrolled, "--positions": positions, "--plane": plane},
+                beam,
+                svg,
+                as_json,
+                unused,
+            )
         return
     if target is not None:
         target.manner(Languages(to), [text] if texts else [])

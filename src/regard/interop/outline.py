@@ -164,7 +164,7 @@ class Outgoing:
 
 
 def kinds(settings: ModelSettings, encoder: str | None, reader: str) -> list[Clause]:
-    """Whether the two parts are of the kinds that a format holds."""
+    """Whether the two parts are of the kinds that a format holds; none holds one that copies (See 2017)."""
     found = []
     own = None if settings.encoder is None else settings.encoder.kind
     if settings.encoders:
@@ -173,6 +173,8 @@ def kinds(settings: ModelSettings, encoder: str | None, reader: str) -> list[Cla
         found.append(Clause("model.encoder.kind", own or "none", encoder or "none"))
     if settings.reader.kind != reader:
         found.append(Clause("model.reader.kind", settings.reader.kind, reader))
+    if getattr(settings.reader, "copies", False):
+        found.append(Clause("model.reader.copies", True, "a decoder that does not copy"))
     return found
 
 

@@ -31,7 +31,7 @@ from regard.models import Model
 from regard.models.transformer_decoder import TransformerDecoder
 from regard.run import files
 from regard.seams import reference
-from regard.settings.architecture import ClassifySettings, TagSettings, TransformerReaderSettings
+from regard.settings.architecture import ClassifySettings, TagSettings
 from regard.text import BEGIN, END
 
 NAME = "ONNX"
@@ -76,8 +76,6 @@ def _refuse(out: Outgoing) -> None:
         front = getattr(own, "front", None)
         if front is not None and front.kind != "plain":
             faults.append(Clause(f"model.{name}.front", front.kind, "a table of vectors"))
-    if isinstance(reader, TransformerReaderSettings) and reader.copies:
-        faults.append(Clause("model.reader.copies", True, "a decoder that does not copy"))
     for path, module in out.model.named_modules():
         if isinstance(module, Attention) and module.normaliser.is_random:
             faults.append(Clause(path, type(module.normaliser).__name__, "weights without chance"))
