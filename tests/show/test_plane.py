@@ -19,7 +19,7 @@ def test_a_tour_is_as_long_as_its_legs_and_comes_back():
     assert list(path.legs()) == [(0, 2), (2, 1), (1, 3), (3, 0)]
     assert path.length == 14.0
     assert path.note == "a line through 4 of 4 items, and back: length 14.0000"
-    assert Path(SQUARE, (0, 1)).length == 5.0  # there is no way back between two
+    assert Path(SQUARE, (0, 1)).length == 5.0  # two items have one leg between them
     assert list(Path(SQUARE, (2,)).legs()) == list(Path(SQUARE, ()).legs()) == []
 
 

@@ -104,13 +104,11 @@ def _translator(out: Outgoing) -> Written:
         else ("bart" if normed else "marian")
     )
     positions = ("sinusoidal", "sinusoidal-halves") if kind == "marian" else TABLES
-    faults = [
-        one
-        for name in out.stacks
-        for one in out.clauses(
+    faults = kinds(out.settings, "transformer", "transformer")
+    for name in out.stacks:
+        faults += out.clauses(
             name, activations=ACTIVATIONS, positions=positions, norms=(reader.norm,), eps=1e-5
         )
-    ]
     faults += _unlike(encoder, reader)
     sizes = out.run.task.sizes
     if not sizes.shared and sizes.source != sizes.target:
