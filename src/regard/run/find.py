@@ -74,8 +74,8 @@ def nearest_run(name: str, likeness: float = 0.6) -> str | None:
     """The run or model in the box with a name like this one."""
     with contextlib.suppress(OSError):
         beside = {Path(name).parent, Path("runs")}
-        found = [one.parent for folder in beside for one in folder.glob("*/config.toml")]
-        known = {**{one.name: str(one) for one in found}, **{one: one for one in box.names()}}
+        folders = [one.parent for folder in beside for one in folder.glob("*/config.toml")]
+        known = {**{one.name: str(one) for one in folders}, **{one: one for one in box.names()}}
         close = difflib.get_close_matches(Path(name).name, known, n=1, cutoff=likeness)
         return known[close[0]] if close else None
     return None

@@ -86,8 +86,8 @@ class Run:
         fetch_start(folder, settings)
         task = _task(folder, settings, corpus, report)
         run = cls(folder, settings, task)
-        told = fetch_vectors(folder, settings, task)
-        run.notes += [] if told is None else [told]
+        note = fetch_vectors(folder, settings, task)
+        run.notes += [] if note is None else [note]
         for role in ("train", "valid"):
             run._store_corpus(corpus, role, report)
         run._keep_probes(corpus)
@@ -122,14 +122,14 @@ class Run:
     def probes(self) -> list[tuple[str, str]]:
         """Validation questions and their right answers, as text."""
         path = self.folder / "data" / "probes.jsonl"
-        found = []
+        pairs = []
         for number, row in _json_lines(path, f"regard train {self.folder} makes it again"):
             match row:
                 case {"question": str(question), "answer": str(answer)}:
-                    found.append((question, answer))
+                    pairs.append((question, answer))
                 case _:
                     raise _damaged(path, number, f"regard train {self.folder} makes it again")
-        return found
+        return pairs
 
     def build_model(self) -> Model:
         """The model before its first step: by settings and seed, or the one that the run starts from."""
@@ -180,16 +180,16 @@ class Run:
         if not path.is_file():
             return []
         remedy = "take that line out: this is a record, and no number of the model depends on it"
-        found = []
+        entries = []
         for number, entry in _json_lines(path, remedy):
             match entry:
                 case {"step": int(), "kind": str()}:
-                    found.append(entry)
+                    entries.append(entry)
                 case {"step": int()} if name == "samples":
-                    found.append(entry)
+                    entries.append(entry)
                 case _:
                     raise _damaged(path, number, remedy)
-        return found
+        return entries
 
     def forget_after(self, step: int, evaluated: int) -> None:
         """Drop records of steps that will be taken again, and of evaluations that will be made again."""

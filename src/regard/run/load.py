@@ -138,11 +138,11 @@ def outline(
     if not promised:
         for tensor in model.parameters():  # one number, seen from everywhere
             tensor.data = tensor.new_zeros(1).expand(tensor.shape)
-    found = with_open_gates(model, weights.read(path, sha256=stated_hash(path)))
+    stored = with_open_gates(model, weights.read(path, sha256=stated_hash(path)))
     # Another file may have taken its place.
-    after = {name: torch.empty_like(tensor, device="meta") for name, tensor in found.items()}
+    after = {name: torch.empty_like(tensor, device="meta") for name, tensor in stored.items()}
     weights.check_against(expected, widened(after, str(path)), str(path))
-    return model, found
+    return model, stored
 
 
 @final

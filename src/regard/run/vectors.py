@@ -29,7 +29,7 @@ WIDEST = 4096  # numbers in a line that is believed
 
 def read_vectors(path: Path, wanted: Mapping[str, int]) -> tuple[int, dict[int, np.ndarray]]:
     """How many numbers a vector has, and those of these words by their ids, each from its first line."""
-    width, found = 0, dict[int, np.ndarray]()
+    width, vectors = 0, dict[int, np.ndarray]()
     for number, fields in _fields(path):
         if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):
             width = int(fields[1])
@@ -41,7 +41,7 @@ def read_vectors(path: Path, wanted: Mapping[str, int]) -> tuple[int, dict[int, 
         if not word:
             raise _unlike(f"{len(fields)} fields, not a word and {width} numbers", path, number)
         place = wanted.get(word)
-        if place is None or place in found:
+        if place is None or place in vectors:
             continue
         try:
             vector = np.array(fields[-width:], dtype=np.float32)
@@ -51,8 +51,8 @@ def read_vectors(path: Path, wanted: Mapping[str, int]) -> tuple[int, dict[int, 
             ) from None
         if not np.isfinite(vector).all():
             raise _unlike(f"a number that is not finite behind '{word[:40]}'", path, number)
-        found[place] = vector
-    return width, found
+        vectors[place] = vector
+    return width, vectors
 
 
 def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:

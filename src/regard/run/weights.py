@@ -102,10 +102,10 @@ def lay_out(
         notes["tied"] = json.dumps(tied, separators=(",", ":"))
     ordered = tuple(stored[name] for name in names)
     if checked:
-        found = header.checksum(Header(tuple(entries), notes))
+        checksum = header.checksum(Header(tuple(entries), notes))
         for piece in _pieces(ordered):
-            found = zlib.crc32(piece, found)
-        notes[header.CHECKSUM] = f"{found:08x}"
+            checksum = zlib.crc32(piece, checksum)
+        notes[header.CHECKSUM] = f"{checksum:08x}"
     head = header.compose(entries, notes)
     if len(head) - header.PREFIX > header.LONGEST:
         raise UsageError(
@@ -136,7 +136,7 @@ def read(
     With `sha256` the very bytes that become tensors must have that hash; without, the file's own checksum.
     """
     device = torch.device(device)
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     nonfinite = []
     with system.opened(path, "weights file") as file:
         head, raw = _header(file, path)
@@ -149,7 +149,7 @@ def read(
             _check_truth(entry, tensor, path)
             if not allow_nonfinite and not _finite(tensor):
                 nonfinite.append(entry.name)
-            found[entry.name] = tensor.to(device)
+            tensors[entry.name] = tensor.to(device)
     check.refuse_other(path)
     if nonfinite:
         raise ModelFileError(
@@ -157,7 +157,7 @@ def read(
             str(path),
             "take an earlier checkpoint",
         )
-    return found | {alias: found[name] for alias, name in head.tied.items()}
+    return tensors | {alias: tensors[name] for alias, name in head.tied.items()}
 
 
 @final
@@ -200,11 +200,11 @@ def read_header(path: Path) -> Header:
 
 def outline(head: Header) -> dict[str, Tensor]:
     """The tensors that a header describes, with shapes but without memory."""
-    found = {
+    tensors = {
         entry.name: torch.empty(entry.shape, dtype=_DTYPES[entry.dtype], device="meta")
         for entry in head.entries
     }
-    return found | {alias: found[name] for alias, name in head.tied.items()}
+    return tensors | {alias: tensors[name] for alias, name in head.tied.items()}
 
 
 def check_against(

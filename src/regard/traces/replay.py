@@ -66,7 +66,7 @@ def _ribbons(
     seen: Seen, sites: tuple[TracedSite, ...], axes: Mapping[str, Axis]
 ) -> tuple[Ribbon, ...]:
     """What each gauge showed, and the coverage of each source that a decoder reads while it keeps count."""
-    found = [
+    ribbons = [
         Ribbon(gauge.name, gauge.axis, _values(seen.shown(path)[0], len(axes[gauge.axis])))
         for path, (gauge, _) in seen.gauges.items()
         if gauge.axis in axes
@@ -74,8 +74,8 @@ def _ribbons(
     for site in sites:
         if "coverage" in seen[site.attention_path][-1].attention.score.sees:
             had = site.weights.mean(0).sum(0)
-            found.append(Ribbon("coverage", site.keys, tuple(map(float, had))))
-    return (*found, *shares(sites, axes))
+            ribbons.append(Ribbon("coverage", site.keys, tuple(map(float, had))))
+    return (*ribbons, *shares(sites, axes))
 
 
 def shares(sites: Sequence[TracedSite], axes: Mapping[str, Axis]) -> tuple[Ribbon, ...]:

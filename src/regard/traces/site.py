@@ -158,7 +158,7 @@ def observe(seen: Seen, path: str, axes: Mapping[str, Axis]) -> TracedSite:
     if site.role == "choice":
         return _choice(seen, path, site, queries, keys)
     score = last.attention.score
-    asked = torch.cat([score.adapt(call.query)[0] for call in calls], 1)
+    adapted = torch.cat([score.adapt(call.query)[0] for call in calls], 1)
     key, noticed, notice_weight = _key(calls, queries, keys)
     return TracedSite(
         path=path,
@@ -172,7 +172,7 @@ def observe(seen: Seen, path: str, axes: Mapping[str, Axis]) -> TracedSite:
         scale=score.scale(last.memory.key.shape[-1]) if isinstance(score, DotScore) else 1.0,
         weights=_plain(_wide(seen.weights(path), keys)[0, :, :queries, :keys]),
         scores=_plain(_wide(seen.scores(path), keys, -torch.inf)[0, :, :queries, :keys]),
-        query=_plain(asked[:, :queries]),
+        query=_plain(adapted[:, :queries]),
         key=_plain(key),
         value=_plain(_wide(last.memory.value.mT, keys).mT[0, :, :keys]),
         neuron_weight=_plain(score.value_weight) if isinstance(score, AdditiveScore) else None,
@@ -265,9 +265,9 @@ def rollout(sites: Sequence[TracedSite]) -> Float[np.ndarray, "layer query key"]
             remedy="rollout follows the layers of a Transformer: look at one attention instead",
         )
     reached = np.eye(layers[0].weights.shape[-1])
-    found = []
+    reach = []
     for site in layers:
         mixed = (site.weights.mean(0) + np.eye(len(reached))) / 2
         reached = mixed / mixed.sum(-1, keepdims=True) @ reached
-        found.append(reached.astype(np.float32))
-    return np.stack(found)
+        reach.append(reached.astype(np.float32))
+    return np.stack(reach)
