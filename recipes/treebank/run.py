@@ -120,7 +120,7 @@ def judge(name: str, options: argparse.Namespace) -> dict:
 
 def _is_over(text: str, words: str) -> bool:
     try:
-        return read_tree(text).words == words
+        return read_tree(text).words == tuple(words.split())
     except regard.errors.DataError:
         return False
 
