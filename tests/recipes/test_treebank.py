@@ -1,4 +1,4 @@
-"""What recipes/treebank counts as a tree over the words it was asked about, and how it makes a row smaller."""
+"""What recipes/treebank counts as a tree over its words, and how it makes a row smaller."""
 
 import argparse
 import importlib.util
