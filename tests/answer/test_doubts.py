@@ -1,6 +1,8 @@
 """What is doubtful about translations is told once for each reason, with the first place."""
 
-from regard.answer.passage import Doubts
+import pytest
+
+from regard.answer.passage import Doubts, lost_number
 
 KNOWN = ("en", "fr", "de")
 
@@ -24,3 +26,29 @@ def test_a_model_of_one_pair_is_never_doubted():
     doubts = Doubts(None, ())
     doubts.add(1, "a b c d", "a b c d")
     assert doubts.told() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "lost"),
+    [
+        ("It costs $1,299.99.", "Ça coûte 1 2199,99 $.", "1,299.99"),
+        ("It costs $1,299.99.", "Ça coûte 1 299,99 $.", None),
+        ("It costs $1,299.99.", "Es kostet 1.299,99 $.", None),
+        ("Prague had 1.3 million people in 2019.", "Prag hatte 2009 1,3 Millionen.", "2019"),
+        ("It was $879.00 and is $1,099.00 now.", "Es war 879 $ und ist jetzt 1099 $.", None),
+        ("Meet at 3:30 p.m. on 17.10.1987.", "Rendez-vous à 15 h 30 le 17 octobre 1987.", None),
+        ("Il y a 12 345 personnes.", "There are 12,345 people.", None),
+        ("Il y a 12\u202f345 personnes.", "There are 12,435 people.", "12\u202f345"),
+        ("Take 250 g.", "Nimm zweihundertfünfzig Gramm.", None),
+        ("", "", None),
+    ],
+)
+def test_a_long_number_that_the_answer_does_not_have(text, answer, lost):
+    assert lost_number(text, answer) == lost
+
+
+def test_a_lost_number_is_told_also_where_the_language_was_named():
+    doubts = Doubts("fr", KNOWN, "line", is_spoken_named=True)
+    doubts.add(1, "Hola, ¿qué tal estás hoy?", "Hola, ¿qué tal estás hoy?")
+    doubts.add(2, "It costs $1,299.99.", "Ça coûte 1 2199,99 $.")
+    assert doubts.told() == ["line 2: the number 1,299.99 is not in the answer"]

@@ -175,31 +175,58 @@ def woven(text: str, parts: Sequence[Part], answers: Sequence[Prediction | None]
     )
 
 
-# Why a translation may be none: the text is in a strange language, or came back as it was.
+# Why a translation may be none, or wrong: the text is in a strange language, it came back as it was, or a
+# number of it is lost.
 
 _WORDS = 3  # of a text that comes back as it was; fewer may well be a name
 _WORD = re.compile(r"[^\W\d_]+")
+# Numbers of four digits and more: shorter ones are often said in words or, as hours are, counted otherwise.
+_LONG_NUMBER = re.compile(
+    r"(?<![\d.,])(?:\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+|\d{4,})(?:[.,]\d+)?(?!\d)"
+)
+_SEPARATOR = re.compile(r"(?<=\d)[.,'’\s](?=\d)")
+_NO_CENTS = re.compile(r"[.,]00?$")
+
+
+def lost_number(text: str, answer: str) -> str | None:
+    """The first long number of a text whose digits do not stand in the answer, however it separates them."""
+    given = _SEPARATOR.sub("", answer)
+    for number in _LONG_NUMBER.findall(text):
+        forms = (number, _NO_CENTS.sub("", number))
+        if not any(_SEPARATOR.sub("", form) in given for form in forms):
+            return number
+    return None
 
 
 @final
 @dataclass
 class Doubts:
-    """Collects why answers may be no translations; `noun` is what one text is called."""
+    """Collects why answers may be no translations, or wrong ones; `noun` is what one text is called.
+
+    Texts whose language somebody named are not asked about it.
+    """
 
     to: str | None
     known: Sequence[str]
     noun: str = "text"
+    is_spoken_named: bool = False
     _found: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, number: int, text: str, answer: str) -> None:
         """Look at a text, counted from 1, and its answer."""
         if not self.known:
             return
-        why = doubt(text, self.to, self.known)
-        if why is None and answer == text and len(_WORD.findall(text)) >= _WORDS:
-            why = "this came back as it was"
+        why = None if self.is_spoken_named else self._strange(text, answer)
+        if why is None and (lost := lost_number(text, answer)) is not None:
+            why = f"the number {lost} is not in the answer"
         if why is not None:
             self._found.setdefault(why, []).append(number)
+
+    def _strange(self, text: str, answer: str) -> str | None:
+        why = doubt(text, self.to, self.known)
+        if why is None and answer == text and len(_WORD.findall(text)) >= _WORDS:
+            return "this came back as it was"
+        return why
 
     def told(self) -> list[str]:
         """One sentence for each reason, with the place of the first: `line 3 and 2 more: this ..`."""

@@ -252,7 +252,7 @@ class Predictor(Verbs):
         )
 
     def doubt(self, texts: Sequence[str], answers: Sequence[str], to: str | None) -> None:
-        """Note where a text was in no language that the model knows, or came back as it was."""
+        """Note where a text is in no language that is known, came back as it was, or lost a number."""
         doubts = Doubts(None if to is None else chosen(to, self.languages), self.languages)
         for number, (text, answer) in enumerate(zip(texts, answers, strict=True), start=1):
             doubts.add(number, text, answer)

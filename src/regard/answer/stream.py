@@ -203,9 +203,10 @@ class Stream:
         """Each line with its answer, in order, some at a time; in the end what is doubtful about them."""
         from regard.answer.passage import Doubts
 
-        doubts = Doubts(self.manner.to, self.predictor.languages, "line")
+        named = self.manner.spoken is not None
+        doubts = Doubts(self.manner.to, self.predictor.languages, "line", is_spoken_named=named)
         for some in self._answers(lines, advance):
-            for line, answer in some if self.manner.spoken is None else ():
+            for line, answer in some:
                 doubts.add(line.number, line.text, answer.text)
             yield some
         for told in doubts.told():
