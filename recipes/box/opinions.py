@@ -8,7 +8,7 @@ DATA holds `sst/*.trees.txt` as `phrases.py` says. MORE holds four folders as th
 `wordnet-base`). FILE is plain English, a line a text. OUT gets
 
     gold.tsv      text TAB label: every judged phrase of the trees, reviews, lexicon, rule-made sentences
-    focus.tsv     the same: new denials and contrasts, and some of the rest
+    frames.tsv    rule-made sentences of frames that nothing else has: to choose by
     soft.tsv      text TAB how good from 0 to 1: the same with shades, and what is neutral
     unjudged.txt  texts for a teacher to judge
     valid.tsv     whole sentences of the development trees
@@ -27,339 +27,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from denials import made, near
 from phrases import NAMES, nodes
 
 SEED = 20261118
 SHADES = {"0": 0.03, "1": 0.2, "2": 0.5, "3": 0.8, "4": 0.97}
 HERE = Path(__file__).parent
-
-GOOD = [
-    "great",
-    "good",
-    "lovely",
-    "charming",
-    "funny",
-    "clever",
-    "moving",
-    "fresh",
-    "honest",
-    "warm",
-    "tasty",
-    "comfortable",
-    "reliable",
-    "sturdy",
-    "helpful",
-    "friendly",
-    "elegant",
-    "gripping",
-    "touching",
-    "enjoyable",
-    "pleasant",
-    "impressive",
-    "exciting",
-    "sharp",
-    "bright",
-    "smooth",
-    "delightful",
-    "brilliant",
-    "excellent",
-    "fantastic",
-    "amazing",
-    "superb",
-    "splendid",
-    "memorable",
-    "satisfying",
-    "thoughtful",
-]
-BAD = [
-    "awful",
-    "dull",
-    "slow",
-    "weak",
-    "silly",
-    "ugly",
-    "broken",
-    "noisy",
-    "rude",
-    "stupid",
-    "boring",
-    "clumsy",
-    "cold",
-    "cheap",
-    "flimsy",
-    "dirty",
-    "lazy",
-    "painful",
-    "bland",
-    "messy",
-    "pointless",
-    "annoying",
-    "tedious",
-    "shallow",
-    "predictable",
-    "dreadful",
-    "horrible",
-    "terrible",
-    "lousy",
-    "poor",
-    "disappointing",
-    "forgettable",
-    "irritating",
-    "hopeless",
-    "useless",
-    "unpleasant",
-    "ridiculous",
-]
-GOOD_NOUNS = [
-    "charm",
-    "wit",
-    "humour",
-    "warmth",
-    "energy",
-    "style",
-    "imagination",
-    "heart",
-    "suspense",
-    "originality",
-    "taste",
-    "value",
-]
-BAD_NOUNS = [
-    "problems",
-    "mistakes",
-    "clichés",
-    "defects",
-    "trouble",
-    "noise",
-    "delays",
-    "weaknesses",
-    "scratches",
-    "bugs",
-    "faults",
-]
-GOOD_VERBS = ["enjoy", "like", "love", "recommend", "trust", "admire"]
-BAD_VERBS = ["hate", "regret", "dislike", "despise"]
-THINGS = [
-    "movie",
-    "picture",
-    "story",
-    "dialogue",
-    "direction",
-    "soundtrack",
-    "documentary",
-    "romance",
-    "performance",
-    "drama",
-    "script",
-    "product",
-    "printer",
-    "headset",
-    "blender",
-    "keyboard",
-    "watch",
-    "bag",
-    "mattress",
-    "toaster",
-    "tablet",
-    "cable",
-    "software",
-    "update",
-    "dinner",
-    "pizza",
-    "coffee",
-    "breakfast",
-    "cafe",
-    "waitress",
-    "apartment",
-    "flight",
-    "course",
-    "concert",
-    "museum",
-    "support",
-    "game",
-]
-NOT = [
-    "is not",
-    "isn't",
-    "was not",
-    "wasn't",
-    "is never",
-    "is hardly",
-    "is by no means",
-    "is not at all",
-]
-VERY = ["", "", "", "very ", "really ", "so ", "particularly ", "that "]
-CONTRARY = {"good": "bad", "bad": "good"}
-
-
-def a_sentence(side: str, draw: random.Random, thing: str | None = None) -> str:
-    """A plain one, of either kind."""
-    word = draw.choice(GOOD if side == "good" else BAD)
-    thing = thing or draw.choice(THINGS)
-    return draw.choice(
-        [f"the {thing} is {word}", f"the {thing} was {draw.choice(VERY)}{word}", f"it is {word}",
-         f"it has {word} parts", f"the {thing} feels {word}", f"I found the {thing} {word}"]
-    )  # fmt: skip
-
-
-def negated(side: str, draw: random.Random) -> str:
-    """A sentence of this kind that says so by denying the other one."""
-    other = CONTRARY[side]
-    words = GOOD if other == "good" else BAD
-    thing, word, second = draw.choice(THINGS), draw.choice(words), draw.choice(words)
-    noun = draw.choice(GOOD_NOUNS if other == "good" else BAD_NOUNS)
-    verb = draw.choice(GOOD_VERBS if other == "good" else BAD_VERBS)
-    no = draw.choice(NOT)
-    very = draw.choice(VERY)
-    forms = [
-        f"the {thing} {no} {word}", f"this {no} a {word} {thing}", f"not {very}{word}",
-        f"this {thing} {no} {very}{word}",
-        f"not a {word} {thing}", f"there is nothing {word} about the {thing}",
-        f"the {thing} is far from {word}",
-        f"the {thing} is anything but {word}", f"I did not {verb} the {thing}",
-        f"we don't {verb} this {thing}",
-        f"it never becomes {word}", f"neither {word} nor {second}", f"the {thing} doesn't seem {word}",
-        f"no one could call this {thing} {word}", f"the {thing} has no {noun}", f"without {noun}",
-        f"a {thing} without any {noun}", f"the {thing} could never be called {word}", f"I can't {verb} it",
-        f"you won't {verb} this {thing}", f"nobody will {verb} it", f"I see no {noun} in it",
-        f"it didn't strike me as {word}", f"I have yet to see anything {word} in this {thing}",
-        f"it is not {word}, it is {draw.choice(GOOD if side == 'good' else BAD)}",
-    ]  # fmt: skip
-    if side == "good":
-        forms += [
-            f"the {thing} couldn't be better", f"you can't beat this {thing}",
-            f"there is no better {thing}",
-            f"I wouldn't change a thing about the {thing}",
-            f"I can't say enough good things about the {thing}",
-            f"the {thing} never lets you down", f"it doesn't get better than this {thing}",
-            f"I had not a single problem with the {thing}", f"I wouldn't give this {thing} away",
-            f"you won't be sorry that you chose this {thing}", f"no regrets about this {thing}",
-            f"the {thing} never fails to please", f"I'm not unhappy with the {thing}",
-            f"the {thing} is never less than {draw.choice(GOOD)}", f"nothing beats this {thing}",
-        ]  # fmt: skip
-    else:
-        forms += [
-            f"the {thing} couldn't be worse", f"don't waste your money on this {thing}",
-            f"the {thing} does not work",
-            f"I would never buy this {thing} again", f"don't bother with this {thing}",
-            "not worth the price",
-            f"the {thing} stopped working", "I won't return", f"the {thing} isn't worth seeing",
-            f"the {thing} doesn't do what it says", f"nothing in the {thing} works",
-            f"there's no point in this {thing}",
-            "they didn't even reply", f"the {thing} fails to be {word}", f"the {thing} lacks {noun}",
-            f"the {thing} is nowhere near {word}", "it was not what I had hoped for", "never again",
-        ]  # fmt: skip
-    return draw.choice(forms)
-
-
-def contrasted(side: str, draw: random.Random) -> str:
-    """One thing is said, and then the other, which counts."""
-    other = CONTRARY[side]
-    make = negated if draw.random() < 0.25 else a_sentence
-    first, last = a_sentence(other, draw), make(side, draw)
-    one = draw.choice(GOOD if other == "good" else BAD)
-    two = draw.choice(GOOD if side == "good" else BAD)
-    noun = draw.choice(GOOD_NOUNS if other == "good" else BAD_NOUNS)
-    thing = draw.choice(THINGS)
-    hopes = {
-        "good": [f"I thought that it would be {one}, but {last}", f"friends warned me, but {last}",
-                 f"after a {one} beginning it turns {two}", f"the ratings are low, yet {last}"],
-        "bad": [f"I hoped for something {one}, but {last}", f"everyone praised it, but {last}",
-                f"after a {one} beginning it turns {two}", f"the ratings are high, yet {last}",
-                f"it tries to be {one} and is only {two}", f"not even its {noun} makes up for it: {last}",
-                f"what a pity: {one}, but {last}", f"it used to be {one}, and today {last}"],
-    }[side]  # fmt: skip
-    return draw.choice(
-        [f"{first}, but {last}", f"{first}, yet {last}", f"although {first}, {last}",
-         f"even though {first}, {last}",
-         f"{last}, even if {first}", f"despite its {noun}, {last}", f"{first}; still, {last}",
-         f"{first}. However, {last}",
-         f"while {first}, {last}", f"{first}, and yet {last}", f"for all its {noun}, {last}",
-         f"{one} but {two}",
-         f"a {two} {thing}, though a little {one}", f"the last {thing} was {one}, this one is {two}",
-         f"{first} - but {last}!",
-         f"a {two} {thing} in spite of its {noun}", f"{last} in the end, though {first}",
-         f"I know that {first}. But {last}.",
-         f"on the one hand {first}, on the other {last}", f"the start is {one}, the rest is {two}", *hopes]
-    )  # fmt: skip
-
-
-def as_written(text: str, draw: random.Random) -> str:
-    """With a capital and a full stop, mostly."""
-    if draw.random() < 0.8:
-        text = text[0].upper() + text[1:]
-    return text + draw.choice([".", ".", ".", "!", "", ""]) if text[-1].isalnum() else text
-
-
-def made(count: int, draw: random.Random) -> Iterator[tuple[str, str]]:
-    """Rule-made sentences: denied, contrasted, plain."""
-    for _ in range(count):
-        for side, label in (("good", "positive"), ("bad", "negative")):
-            for make in (negated, contrasted):
-                yield as_written(make(side, draw), draw), label
-        side, label = draw.choice([("good", "positive"), ("bad", "negative")])
-        yield as_written(a_sentence(side, draw), draw), label
-
-
-REPORTS = [  # of firms: (subject, good verbs, bad verbs, what)
-    (
-        [
-            "The company",
-            "The group",
-            "The bank",
-            "The airline",
-            "The maker",
-            "The start-up",
-            "The chain",
-            "The insurer",
-        ],
-        [
-            "beat expectations with",
-            "raised its forecast after",
-            "reported record",
-            "celebrated strong",
-            "posted a jump in",
-        ],
-        [
-            "missed expectations with",
-            "cut its forecast after",
-            "reported falling",
-            "warned of weak",
-            "posted a slump in",
-        ],
-        [
-            "quarterly sales",
-            "profits",
-            "earnings",
-            "revenue",
-            "growth in data centres",
-            "orders",
-            "demand for its chips",
-            "exports",
-        ],
-    ),
-    (
-        ["Shares", "Its stock", "Profits", "Sales", "Orders", "Revenues", "Margins", "Exports"],
-        ["rose sharply after", "climbed to a record on", "soared thanks to", "doubled on"],
-        ["fell sharply after", "dropped to a low on", "collapsed because of", "halved on"],
-        [
-            "the report",
-            "the results",
-            "the news",
-            "demand from customers",
-            "the new product",
-            "the announcement",
-        ],
-    ),
-]
-
-
-def reports(count: int, draw: random.Random) -> Iterator[tuple[str, str]]:
-    """News of firms: rising is good, falling is bad."""
-    for _ in range(count):
-        subjects, good, bad, what = draw.choice(REPORTS)
-        for verbs, label in ((good, "positive"), (bad, "negative")):
-            yield f"{draw.choice(subjects)} {draw.choice(verbs)} {draw.choice(what)}.", label
 
 
 def key(text: str) -> str:
@@ -441,19 +114,6 @@ def varied(sentences: list[str], count: int, draw: random.Random) -> Iterator[st
                 yield f"{' '.join(own[:cut]).rstrip('.,;')}{link} {' '.join(other[:rest])}"
 
 
-def focused(gold: list[tuple[str, str]], never: set[str]) -> list[tuple[str, str]]:
-    """Mostly denials and contrasts, with some of all the rest, so that it is not forgotten."""
-    draw = random.Random(5)
-    own = dict.fromkeys([*made(4_500, draw), *reports(200, draw)])
-    long = [row for row in gold if len(row[0].split()) >= 9]
-    short = [row for row in gold if len(row[0].split()) < 9]
-    draw.shuffle(long)
-    draw.shuffle(short)
-    rows = [row for row in own if key(row[0]) not in never] + long[:16_000] + short[:8_000]
-    draw.shuffle(rows)
-    return rows
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
@@ -480,6 +140,7 @@ def main() -> None:
     ]
     never = {key(text) for text, *_ in [*valid, *sst2, *kept, *ours]}
     never |= {key(text) for text, _, whole in dev + test if whole}
+    alike = near(text for text, *_ in ours)
 
     learned = [*dict.fromkeys(trees(given.data / "sst" / "train.trees.txt", given.most))]
     gold: list[tuple[str, str]] = []
@@ -489,7 +150,7 @@ def main() -> None:
             soft.append((text, SHADES[name]))
             if name in NAMES:
                 gold.append((text, NAMES[name]))
-    own = [*reviews, *made(4_000, draw), *reports(400, draw)]
+    own = [*reviews, *(row for row in made(12_000, draw) if not alike(row[0]))]
     for text, label in dict.fromkeys(own):
         gold.append((text, label))
         soft.append((text, 0.93 if label == "positive" else 0.07))
@@ -512,7 +173,7 @@ def main() -> None:
         draw.shuffle(rows)
     files = {
         "gold.tsv": [f"{text}\t{label}" for text, label in gold],
-        "focus.tsv": [f"{text}\t{label}" for text, label in focused(gold, never)],
+        "frames.tsv": [f"{text}\t{label}" for text, label in made(250, draw, held=True)],
         "soft.tsv": [f"{text}\t{value:.2f}" for text, value in soft],
         "unjudged.txt": asked,
         "valid.tsv": [f"{text}\t{label}" for text, label in valid],

@@ -167,7 +167,7 @@ def learn(
             for part in optimiser.param_groups:
                 part["lr"] = rate * min(1.0, step / (0.05 * whole)) * (1 - gone)
             own = [rows[n] for n in group]
-            with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
+            with torch.autocast(DEVICE, torch.bfloat16, enabled=True):
                 logits = model(*tensors(own)).float()
             if model.a_word:
                 places = [(n, s) for n, row in enumerate(own) for s in row[2]]
@@ -184,9 +184,11 @@ def learn(
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
             step += 1
-            if step % 200 == 0:
+            if step % 50 == 0:
                 print(
-                    f"  step {step} of {whole}, epoch {epoch}, loss {loss.item():.3f}", flush=True
+                    f"  step {step} of {whole}, epoch {epoch}, loss {loss.item():.3f}, "
+                    f"{time.process_time():.0f} s of CPU",
+                    flush=True,
                 )
 
 
@@ -204,7 +206,7 @@ def ask(
         if time.monotonic() - began > seconds:
             break
         own = [rows[n] for n in group]
-        with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
+        with torch.autocast(DEVICE, torch.bfloat16, enabled=True):
             logits = model(*tensors(own)).float().cpu()
         for number, row, values in zip(group, own, logits, strict=True):
             found[number] = values[torch.tensor(row[2])] if model.a_word else values[0]
