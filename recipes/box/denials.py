@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -96,12 +97,20 @@ def words_of(text: str) -> list[str]:
 
 
 def near(tests: Iterable[str]) -> Callable[[str], bool]:
-    """Tells whether a text is too much like a test: two in three of all their words are in both."""
+    """Tells whether a text is too much like a test: it has two in three of their words, or all of its own."""
     sets = [frozenset(words_of(text)) for text in tests]
+    places: dict[str, list[int]] = {}
+    for number, words in enumerate(sets):
+        for word in words:
+            places.setdefault(word, []).append(number)
 
     def alike(text: str) -> bool:
         own = frozenset(words_of(text))
-        return any(3 * len(own & other) >= 2 * len(own | other) for other in sets)
+        shared = Counter(number for word in own for number in places.get(word, ()))
+        return any(
+            3 * count >= 2 * len(own | sets[number]) or (count == len(sets[number]) > 4)
+            for number, count in shared.items()
+        )
 
     return alike
 

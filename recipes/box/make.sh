@@ -76,32 +76,43 @@ tuned)
     python "$here/score.py" "$place/tuned" "$data" --clean "$place/clean" --development --weights int8 --most 300
     ;;
 tagger)
+    # DATA/minilm: `config.json`, `tokenizer.json`, `model.safetensors` of all-MiniLM-L6-v2. MORE: see opinions.py.
     treebank=$data/ud_english_ewt/en_ewt-ud
     # Its encoder has learned English before: wants a GPU, or patience.
     [ -f "$place/english/train.txt" ] || python "$here/english.py" "$data" "$place/english" --most 1300000
     learn masked "$place/english/train.txt" --valid "$place/english/valid.txt" --task fill \
         --config "$here/english.toml"
-    learn tagger --start-from "$place/masked" "$treebank-train.conllu.xz" --valid "$treebank-dev.conllu.xz" \
-        --config "$here/tagger.toml" "$@"
+    learn tagger-first --start-from "$place/masked" "$treebank-train.conllu.xz" --valid "$treebank-dev.conllu.xz" \
+        --config "$here/tagger.toml"
+    # Once more from there, on what a larger encoder tagged.
+    [ -f "$place/mixed/train.txt" ] || python "$here/english.py" "$data" "$place/mixed" --mixed
+    [ -f "$place/taught/english.txt" ] ||
+        python "$here/totag.py" choose "$data" "$MORE" "$place/mixed/train.txt" "$place/taught"
+    [ -f "$place/taught/tags.tsv" ] ||
+        python "$here/teacher.py" tags "$data/minilm" "$place/taught" --epochs 5
+    python "$here/totag.py" join "$place/taught"
+    learn tagger --start-from "$place/tagger-first" "$place/taught/train.conll" --valid "$treebank-dev.conllu.xz" \
+        --config "$here/taught.toml" "$@"
     regard evaluate "$place/tagger" "$treebank-test.conllu.xz"
     ;;
 sentiment)
-    [ -f "$place/sst/train.tsv" ] || python "$here/phrases.py" "$data" "$place/sst"
-    learn sentiment "$place/sst/train.tsv" --valid "$place/sst/valid.tsv" --config "$here/sentiment.toml" "$@"
-    # Once more from there: denials, contrasts, reviews of products, rated words (MORE: see opinions.py).
-    # Tried, and not in the box: docs/log.md, 2026-11-18.
-    if [ -n "${MORE:-}" ]; then
-        [ -f "$place/opinions/gold.tsv" ] || python "$here/opinions.py" "$data" "$MORE" "$place/opinions"
-        regard train "$place/opinions/gold.tsv" --valid "$place/opinions/valid.tsv" --out "$place/sentiment-more" \
-            --start-from "$place/sentiment" --config "$here/sentiment.toml" --set train.steps=700 \
-            --set train.rate=5e-4 --set train.warmup=50 --set train.ema_decay=0.99 --set train.evaluate_every=100 \
-            --set train.checkpoint_every=100 --set train.evaluate_examples=0 --set train.patience=20
-        python "$here/unsure.py" "$place/sentiment-more" "$data"
-        for test in "$place/sst/test.tsv" "$place/opinions/tests/reviews.tsv" tests/box/negation.tsv tests/box/contrast.tsv; do
-            regard evaluate "$place/sentiment-more" "$test"
-        done
-    fi
-    regard evaluate "$place/sentiment" "$place/sst/test.tsv"
+    # DATA/minilm as for the tagger, MORE: see opinions.py.
+    own=$place/opinions
+    [ -f "$place/mixed/train.txt" ] || python "$here/english.py" "$data" "$place/mixed" --mixed
+    [ -f "$own/gold.tsv" ] || python "$here/opinions.py" "$data" "$MORE" "$own" --english "$place/mixed/train.txt"
+    [ -s "$own/judged.tsv" ] || python "$here/teacher.py" judgements "$data/minilm" "$own" --epochs 1
+    # Its encoder begins as the two lower layers of the teacher's, with fewer pieces.
+    [ -d "$place/start" ] || {
+        python "$here/smaller.py" "$data/minilm" "$place/smaller" "$own/gold.tsv"
+        regard models import "$place/smaller" "$place/start"
+    }
+    cat "$own/gold.tsv" "$own/judged.tsv" > "$own/train.tsv"
+    learn sentiment --start-from "$place/start" --task classify "$own/train.tsv" --valid "$own/valid.tsv" \
+        --config "$here/sentiment.toml" "$@"
+    python "$here/unsure.py" "$place/sentiment" "$data"
+    for test in "$own/tests/sst2.tsv" "$own/tests/reviews.tsv" tests/box/negation.tsv tests/box/contrast.tsv; do
+        regard evaluate "$place/sentiment" "$test"
+    done
     ;;
 shapes)
     # This toy and the next are narrower than their presets: small, and some more steps.

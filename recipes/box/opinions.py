@@ -7,14 +7,14 @@ DATA holds `sst/*.trees.txt` as `phrases.py` says. MORE holds four folders as th
 `vaderSentiment-3.3.2` with `hutto_ICWSM_2014` from its `additional_resources`, and `wn` (Debian's
 `wordnet-base`). FILE is plain English, a line a text. OUT gets
 
-    gold.tsv      text TAB label: every judged phrase of the trees, reviews, lexicon, rule-made sentences
+    gold.tsv      text TAB label: judged phrases of the trees, reviews, lexicon, rule-made sentences
     frames.tsv    rule-made sentences of frames that nothing else has: to choose by
     soft.tsv      text TAB how good from 0 to 1: the same with shades, and what is neutral
     unjudged.txt  texts for a teacher to judge
     valid.tsv     whole sentences of the development trees
     tests/        sst2.tsv (whole sentences of the test trees), reviews.tsv (one in five of Kotzias 2015)
 
-No text of `tests/box/*.tsv` is in any of them.
+No text of `tests/box/*.tsv` is in any of them, nor one that is much like it.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from denials import made, near
 from phrases import NAMES, nodes
 
 SEED = 20261118
+OTHERS = 15_000  # texts to judge that are not made of reviews
 SHADES = {"0": 0.03, "1": 0.2, "2": 0.5, "3": 0.8, "4": 0.97}
 HERE = Path(__file__).parent
 
@@ -120,7 +121,7 @@ def main() -> None:
     parser.add_argument("more", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--english", type=Path)
-    parser.add_argument("--varied", type=int, default=250_000)
+    parser.add_argument("--varied", type=int, default=82_000)
     parser.add_argument("--most", type=int, help="trees of a file, to try it out")
     given = parser.parse_args()
     draw = random.Random(SEED)
@@ -142,6 +143,9 @@ def main() -> None:
     never |= {key(text) for text, _, whole in dev + test if whole}
     alike = near(text for text, *_ in ours)
 
+    def usable(text: str) -> bool:
+        return bool(key(text)) and key(text) not in never and not alike(text)
+
     learned = [*dict.fromkeys(trees(given.data / "sst" / "train.trees.txt", given.most))]
     gold: list[tuple[str, str]] = []
     soft: list[tuple[str, float]] = []
@@ -150,7 +154,7 @@ def main() -> None:
             soft.append((text, SHADES[name]))
             if name in NAMES:
                 gold.append((text, NAMES[name]))
-    own = [*reviews, *(row for row in made(12_000, draw) if not alike(row[0]))]
+    own = [*reviews, *made(12_000, draw)]
     for text, label in dict.fromkeys(own):
         gold.append((text, label))
         soft.append((text, 0.93 if label == "positive" else 0.07))
@@ -162,13 +166,16 @@ def main() -> None:
             gold.append((text, "positive" if value > 0.5 else "negative"))
     sentences = [text for text, _, whole in learned if whole]
     learned_reviews = [row for row in reviews if row not in set(kept)]
-    asked = [text for text, name, _ in learned if name == "2"]
-    asked += wordnet(given.more / "wn")
-    asked += varied(sentences + [text for text, _ in learned_reviews], given.varied, draw)
+    others = [text for text, name, _ in learned if name == "2"]
+    others += wordnet(given.more / "wn")
     if given.english:
-        asked += given.english.read_text("utf-8").splitlines()[:60_000]
-    gold, soft = ([row for row in rows if key(row[0]) not in never] for rows in (gold, soft))
-    asked = [text for text in dict.fromkeys(asked) if key(text) not in never and key(text)]
+        others += given.english.read_text("utf-8").splitlines()[:60_000]
+    draw.shuffle(others)
+    asked = [*varied(sentences + [text for text, _ in learned_reviews], given.varied, draw)]
+    asked += others[:OTHERS]
+    gold, soft = ([row for row in rows if usable(row[0])] for rows in (gold, soft))
+    gold = [row for row in gold if " " in row[0] or one_in(row[0], 3)]  # most are single words
+    asked = [text for text in dict.fromkeys(asked) if usable(text)]
     for rows in (gold, soft, asked):
         draw.shuffle(rows)
     files = {

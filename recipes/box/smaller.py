@@ -1,6 +1,6 @@
 """A small BERT out of a larger one: its lower layers, frequent pieces, part of each feedforward.
 
-    python recipes/box/smaller.py ENCODER OUT TEXT... [--pieces 4200] [--layers 2] [--inner 512]
+    python recipes/box/smaller.py ENCODER OUT TEXT... [--pieces 3650] [--layers 2] [--inner 512]
 
 ENCODER is a folder with `config.json`, `tokenizer.json` and `model.safetensors` of a BERT. TEXT are files
 whose first column (up to a tab) is text: pieces that are frequent there are kept, and all single signs of
@@ -75,10 +75,10 @@ def main() -> None:
     parser.add_argument("encoder", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("text", type=Path, nargs="+")
-    parser.add_argument("--pieces", type=int, default=4200)
+    parser.add_argument("--pieces", type=int, default=3650)
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--inner", type=int, default=512)
-    parser.add_argument("--longest", type=int, default=256)
+    parser.add_argument("--longest", type=int, default=512)
     given = parser.parse_args()
     tokenizer = Tokenizer.from_file(str(given.encoder / "tokenizer.json"))
     tokenizer.no_padding()

@@ -4,9 +4,9 @@
     python recipes/box/totag.py join PLACE
 
 `choose` writes PLACE/ewt/{train,dev}.tsv (word TAB tag) and PLACE/english.txt: short texts of MORE (see
-`opinions.py`) and lines of TEXT, cut into words as the tagger cuts, none of them in the treebank's development
-and test parts. `teacher.py tags` reads these and writes PLACE/tags.tsv; `join` writes PLACE/train.conll: so
-many of these sentences, and the treebank's.
+`opinions.py`) and lines of TEXT, cut into words as the tagger cuts, none of them in the development and
+test parts of the treebank. `teacher.py tags` then writes PLACE/tags.tsv; `join` writes PLACE/train.conll:
+so many of these sentences, and the treebank's.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ class TestToys:
         assert size(box.folder(name)) <= MOST_OF_A_TOY
         assert box.card(name).title.startswith("Toy: ")
 
-    @pytest.mark.parametrize("name", TOYS)
+    @pytest.mark.parametrize("name", [*TOYS, "tagger", "sentiment"])
     def test_it_shows_how_it_learned(self, name):
         rows = [
             json.loads(line)
@@ -186,6 +186,16 @@ class TestSentiment:
         # An instruction set may round a sentence or two of the hundred the other way.
         assert found["accuracy"]["value"] == pytest.approx(stated.value, abs=2.0)
         assert found["accuracy"]["signature"] == stated.signature
+
+    def test_a_denial_and_good_news_are_positive(self):
+        """Probabilities 0.93 and 0.98 on three instruction sets: far from the line."""
+        from regard.answer.predictor import Predictor
+
+        said = ["This is not a bad film at all."]
+        said += ["NVIDIA reported record earnings, far above expectations."]
+        for answer in Predictor.load(box.folder("sentiment"), "cpu").predict(said):
+            assert answer.text == "positive"
+            assert math.exp(answer.score) > 0.6
 
     def test_half_of_each_set_is_praise(self):
         for test in ("negation", "contrast"):

@@ -18,6 +18,7 @@ from tokenizers import (
 import regard
 from regard.errors import ModelFileError, UsageError
 from regard.interop import exporting, importing
+from regard.run.folder import Run
 from regard.text import Codec, TextSettings
 from tests.interop.test_exporting import SMALL, made
 
@@ -117,6 +118,37 @@ def test_ids_numbers_and_answers_are_those_of_the_folder(name, request, tmp_path
     assert found.same_ids == found.same_answers == len(LINES)
     assert found.difference < 1e-4
     assert found.difference > 0  # two libraries, two orders of sums
+
+
+@pytest.mark.parametrize("task", ["tag", "classify"])
+def test_its_encoder_and_pieces_begin_a_model_that_labels(task, bert, tmp_path):
+    """Their vocabulary cannot be learned, and need not be: only labels are."""
+    origin = importing.bring_in(bert, tmp_path / "mine")
+    rows = {
+        "tag": ["the\tDET", "dogs\tNOUN", "", "a\tDET", "cat\tNOUN"],
+        "classify": ["a cat\tgood", "the dogs\tbad"],
+    }[task]
+    lines = tmp_path / ("lines.conll" if task == "tag" else "lines.tsv")
+    lines.write_text("\n".join(rows) + "\n", "utf-8")
+    once = {"steps": 1, "rate": 1e-9, "evaluate_examples": 0, "workers": 0}
+    regard.train(
+        lines,
+        valid=lines,
+        start_from=origin.folder,
+        out=tmp_path / "run",
+        task=task,
+        settings={"train": once},
+        device="cpu",
+        listener=regard.Listener(),
+    )
+    run = Run.open(tmp_path / "run")
+    assert run.task.source.to_json() == origin.task.source.to_json()
+    assert run.task.labels.size == 2
+    before, after = origin.load_model().state_dict(), run.load_model().state_dict()
+    names = [name for name in before if name.startswith("encoder.")]
+    assert names
+    for name in names:
+        torch.testing.assert_close(after[name], before[name], atol=1e-6, rtol=0)
 
 
 def test_a_masked_word_is_filled_in_as_their_pipeline_would(bert, tmp_path):

@@ -38,6 +38,7 @@ from regard.run.settings import RunSettings
 from regard.run.vectors import begin_with_vectors, fetch_vectors
 from regard.strict_json import loads
 from regard.tasks import TASKS, Task
+from regard.text import TextSettings
 
 if TYPE_CHECKING:
     from regard.run.corpus import (
@@ -253,13 +254,15 @@ def _task(folder: Path, settings: RunSettings, corpus: Corpus, report: Report) -
     path = folder / "tokenizer.json"
     if path.is_file():
         return read_task(path, settings.task)
-    task = TASKS[settings.task].learn_from(
+    kind, started = TASKS[settings.task], start_vocabulary(folder)
+    # Labels are learned, pieces belong to the encoder: bytes, which need no learning, hold their place.
+    own = {"text": TextSettings(kind="byte")} if started.is_file() and not kind.searches else {}
+    task = kind.learn_from(
         lambda: corpus.examples("train"),
-        settings,
+        settings.model_copy(update=own),
         lambda done: report("learning the vocabulary", done),
     )
-    started = start_vocabulary(folder)
-    if started.is_file():  # labels are learned, pieces belong to the encoder
+    if started.is_file():
         pieces = read_bounded(started, "vocabulary", LONGEST_TASK).decode()
         task = TASKS[settings.task].from_dict({**task.to_dict(), "source": pieces})
     write_task(path, task, settings.task)
