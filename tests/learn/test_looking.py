@@ -1,5 +1,6 @@
 """Maps of attention over pictures are checked: the toys know where they drew each thing (L83, L99)."""
 
+from collections.abc import Iterator
 from itertools import pairwise
 from random import Random
 
@@ -49,18 +50,33 @@ def shapes_hit(run, model, count: int = ASKED) -> dict[str, float]:
         things = scene(Random(f"looked at {number}"))
         trace = seen(run, model, painted(things))
         right.append(trace.answer.text == said(*things))
-        words, maps = mapped(trace)
-        places = []
-        for word, weights in zip(words, maps, strict=True):
-            if word in COLOURS or word in SHAPES:
-                own = things[len(places) // 2 % 2]
-                target = cells(own.mask(), *weights.shape, 8)
-                areas.append(target.mean())
-                hit.append(target[highest(weights)])
-                places.append(highest(weights))
+        found = list(named_cells(trace, things))
+        places = [place for _, place, _ in found]
+        hit += [target[place] for _, place, target in found]
+        areas += [target.mean() for _, _, target in found]
         differing.append(len(places) == 4 and set(places[:2]).isdisjoint(places[2:]))
     shares = {"right": right, "hit": hit, "differ": differing, "by chance": areas}
     return {name: 100 * float(np.mean(one)) for name, one in shares.items()}
+
+
+def named_cells(trace: Trace, things) -> Iterator[tuple[str, tuple[int, ...], np.ndarray]]:
+    """Each word for a colour or a form, the cell with its largest weight, and the cells of its shape."""
+    count = 0
+    for word, weights in zip(*mapped(trace), strict=True):
+        if word in COLOURS or word in SHAPES:
+            own = things[count // 2 % 2]
+            yield word, highest(weights), cells(own.mask(), *weights.shape, 8)
+            count += 1
+
+
+def named_words(run, model, count: int = ASKED) -> dict[str, list[bool]]:
+    """Whether words for colours, and words for forms, have their largest weight in their shape."""
+    found: dict[str, list[bool]] = {"colour": [], "form": []}
+    for number in range(count):
+        things = scene(Random(f"looked at {number}"))
+        for word, place, target in named_cells(seen(run, model, painted(things)), things):
+            found["colour" if word in COLOURS else "form"].append(bool(target[place]))
+    return found
 
 
 def digits_hit(run, model, count: int = ASKED) -> dict[str, float]:
