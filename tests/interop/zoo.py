@@ -141,6 +141,10 @@ READS = {
     "mra": "MraModel",
     "xlnet": "XLNetModel",
     "tapas": "TapasModel",
+    "clip_text": "CLIPTextModel",
+    "siglip_text": "SiglipTextModel",
+    "nomic_bert": "NomicBertModel",
+    "eurobert": "EuroBertModel",
 }
 CONTINUES = {
     "apertus": "ApertusForCausalLM",
@@ -183,6 +187,21 @@ CONTINUES = {
     "rwkv": "RwkvForCausalLM",
     "modernbert-decoder": "ModernBertDecoderForCausalLM",
     "jamba": "JambaForCausalLM",
+    "diffllama": "DiffLlamaForCausalLM",
+    "cohere2": "Cohere2ForCausalLM",
+    "granitemoe": "GraniteMoeForCausalLM",
+    "helium": "HeliumForCausalLM",
+    "olmoe": "OlmoeForCausalLM",
+    "gpt_neox_japanese": "GPTNeoXJapaneseForCausalLM",
+    "phimoe": "PhimoeForCausalLM",
+    "ernie4_5": "Ernie4_5ForCausalLM",
+    "glm4": "Glm4ForCausalLM",
+    "exaone4": "Exaone4ForCausalLM",
+    "arcee": "ArceeForCausalLM",
+    "bitnet": "BitNetForCausalLM",
+    "olmo3": "Olmo3ForCausalLM",
+    "seed_oss": "SeedOssForCausalLM",
+    "trocr": "TrOCRForCausalLM",
 }
 WRITES = {
     "bigbird_pegasus": "BigBirdPegasusForConditionalGeneration",
@@ -219,6 +238,10 @@ SEES = {
     "swinv2": "Swinv2Model",
     "ijepa": "IJepaModel",
     "dinov3_vit": "DINOv3ViTModel",
+    "dinov2_with_registers": "Dinov2WithRegistersModel",
+    "blip_vision": "BlipVisionModel",
+    "dpt": "DPTModel",
+    "poolformer": "PoolFormerModel",
 }
 HEARS = {
     "wav2vec2": "Wav2Vec2Model",
@@ -229,6 +252,10 @@ HEARS = {
     "sew": "SEWModel",
     "speech_to_text": "Speech2TextForConditionalGeneration",
     "moonshine": "MoonshineForConditionalGeneration",
+    "speecht5": "SpeechT5ForSpeechToText",
+    "wav2vec2-conformer": "Wav2Vec2ConformerModel",
+    "sew-d": "SEWDModel",
+    "unispeech-sat": "UniSpeechSatModel",
 }
 SMALL_EARS = {
     "conv_dim": (8, 8),
@@ -421,16 +448,18 @@ def inputs_of(name):
         return image()
     if name == "speech_to_text":
         return {**features(), "decoder_input_ids": kit.text(1, 5)}
+    if name == "speecht5":
+        return {**sound(2000), "decoder_input_ids": kit.text(1, 5)}
     if name == "moonshine":
         return {**sound(2000), "decoder_input_ids": kit.text(1, 5)}
     return sound() if name in HEARS else kit.reading()
 
 
-LARGE = ("mt5", "umt5", "siglip_vision")  # their own numbers are large enough
+LARGE = ("mt5", "umt5", "siglip_vision", "siglip_text")  # their own numbers are large enough
 SCORES = ("prophetnet", "squeezebert")  # what they give as attentions are scores: no softmax yet
 BANDS = ("longformer", "led")  # what they give is a band: offsets in the place of keys
 # What is no attention, or has none: said so, and what was tried.
-REFUSED = ("yoso", "fnet", "mra", "mamba", "rwkv")
+REFUSED = ("yoso", "fnet", "mra", "mamba", "rwkv", "poolformer")
 
 
 def made(name, implementation=None):

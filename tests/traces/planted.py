@@ -104,15 +104,27 @@ class Plan:
         raise ValueError(what)
 
 
-def planted(counts: dict[str, int]) -> tuple[Translate, Model]:
+@dataclass(frozen=True)
+class Planted:
+    """What each head of each layer was made to do."""
+
+    encoder: tuple[tuple[str, ...], ...] = ENCODER
+    decoder: tuple[tuple[str, ...], ...] = DECODER
+    cross: tuple[tuple[str, ...], ...] = CROSS
+
+
+def planted(
+    counts: dict[str, int], made: Planted | None = None, words: tuple[str, ...] = WORDS
+) -> tuple[Translate, Model]:
     """The task and the model; `counts` says how often each word is in the text."""
-    codec = Codec.train([" ".join(WORDS)] * 4, TextSettings(kind="word", min_count=1))
+    made = made or Planted()
+    codec = Codec.train([" ".join(words)] * 4, TextSettings(kind="word", min_count=1))
     task = Translate(codec, codec)
     plan = Plan(codec)
     sizes = {
         "width": plan.width,
-        "layers": 2,
-        "heads": 4,
+        "layers": len(made.encoder),
+        "heads": len(made.encoder[0]),
         "key_width": plan.head,
         "value_width": plan.head,
         "feedforward": 4,
@@ -133,11 +145,11 @@ def planted(counts: dict[str, int]) -> tuple[Translate, Model]:
             embedding.position.weight.copy_(
                 torch.eye(plan.width)[codec.size : codec.size + POSITIONS]
             )
-        for layer in range(2):
+        for layer in range(len(made.encoder)):
             blocks = model.encoder.blocks[layer], model.reader.blocks[layer]
-            _plant(plan, blocks[0].attention, ENCODER[layer], counts)
-            _plant(plan, blocks[1].attention, DECODER[layer], counts)
-            _plant(plan, blocks[1].cross, CROSS[layer], counts)
+            _plant(plan, blocks[0].attention, made.encoder[layer], counts)
+            _plant(plan, blocks[1].attention, made.decoder[layer], counts)
+            _plant(plan, blocks[1].cross, made.cross[layer], counts)
             for block in blocks:
                 for parameter in block.feedforward.parameters():
                     parameter.zero_()
@@ -162,16 +174,21 @@ def _write_previous(plan: Plan, heads: Heads) -> None:
     heads.output.weight[size + POSITIONS :, :size] = torch.eye(size)
 
 
-def sentences(count: int, seed: int = 0) -> list[Sentence]:
+def sentences(
+    count: int,
+    seed: int = 0,
+    vocabulary: tuple[str, ...] = WORDS,
+    lengths: tuple[int, int] = (8, 14),
+) -> list[Sentence]:
     """Random words, each its own translation; a word depends on its partner, wherever that stands."""
     from regard.traces.head_roles import Arc
 
     generator = np.random.default_rng(seed)
-    odds = 1 / (1 + np.arange(len(WORDS)))
+    odds = 1 / (1 + np.arange(len(vocabulary)))
     found = []
     for _ in range(count):
-        size = int(generator.integers(8, 14))
-        words = generator.choice(WORDS, size, replace=False, p=odds / odds.sum()).tolist()
+        size = int(generator.integers(*lengths))
+        words = generator.choice(vocabulary, size, replace=False, p=odds / odds.sum()).tolist()
         place = {word: number for number, word in enumerate(words)}
         tree = tuple(
             Arc(place[one], place[other], "obj")

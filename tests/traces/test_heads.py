@@ -47,6 +47,38 @@ def test_every_planted_head_is_named_by_what_it_was_made_to_do(surveyed, kind, p
         assert roles_of(surveyed, kind, layer) == [NAMES.get(what, (what,)) for what in wanted]
 
 
+# Heads, words in the language, words of a sentence at least and at most, and a seed.
+OTHERS = (
+    (2, 44, (4, 12), 2),
+    pytest.param(3, 30, (6, 10), 1, marks=pytest.mark.slow),
+    pytest.param(6, 20, (12, 16), 3, marks=pytest.mark.slow),
+)
+
+
+@pytest.mark.parametrize(("heads", "known", "lengths", "seed"), OTHERS)
+def test_planted_heads_of_other_models_and_texts_are_named_right(heads, known, lengths, seed):
+    chance = np.random.default_rng(seed)
+
+    def drawn(*choices):
+        return tuple(tuple(chance.choice(choices, heads).tolist()) for _ in range(2))
+
+    several = ("previous", "broad", "first", "self", "duplicate", "rare")
+    below, above = drawn(*several)
+    made = planted.Planted(
+        drawn(*several, "next", "offset -2", "syntax", "separator"),
+        (("previous", *below[1:]), ("induction", *above[1:])),
+        drawn("alignment", "broad", "separator", "first"),
+    )
+    words = tuple(f"w{number:02d}" for number in range(known))
+    text = planted.sentences(40, seed, words, lengths)
+    counts = Counter(word for sentence in text for word in sentence.words)
+    found = survey(planted.looker(*planted.planted(dict(counts), made, words)), text)
+    kinds = {"encoder-self": made.encoder, "decoder-self": made.decoder, "cross": made.cross}
+    for kind, plan in kinds.items():
+        for layer, wanted in enumerate(plan):
+            assert roles_of(found, kind, layer) == [NAMES.get(what, (what,)) for what in wanted]
+
+
 def test_planted_numbers_have_their_closed_forms(surveyed):
     by_place = {(head.kind, head.layer, head.head): head for head in surveyed}
     previous = by_place["encoder-self", 0, 0]

@@ -275,7 +275,7 @@ class _Site:
         self._count("confidence", best[:, judged].max(-1))
         if site.queries == site.keys:
             self._within(weights, may[0], judged, keys, best)
-            self._rarest(best, judged, real_key, keys, counts)
+            self._rarest(best, may[0], judged, real_key, keys, counts)
         by_words = trace.by_words(site)
         if site.queries == site.keys == facts.axis and facts.arcs:
             self._syntax(by_words, keys, facts.arcs)
@@ -305,8 +305,11 @@ class _Site:
             there = judged & ((apart == offset) & may).any(-1)
             self._count(name, (weights * (apart == offset)).sum(-1)[:, there])
         peaks = best.argmax(-1) - np.arange(size)
+        words = may & (
+            best[0] >= 0
+        )  # where the place at an offset is a special token, no word is missed
         for offset in range(-FARTHEST, FARTHEST + 1):
-            there = judged & ((apart == offset) & may).any(-1)
+            there = judged & ((apart == offset) & words).any(-1)
             self._offsets[:, offset + FARTHEST] += (peaks == offset)[:, there].sum(-1)
             self._possible[offset + FARTHEST] += there.sum()
         pieces = np.array(keys.pieces)
@@ -322,12 +325,13 @@ class _Site:
     def _rarest(
         self,
         best: Weights,
+        may: np.ndarray,
         judged: np.ndarray,
         real_key: np.ndarray,
         keys: Axis,
         counts: Mapping[str, int],
     ) -> None:
-        """Only texts whose rarest token is one alone are judged, and only tokens that were counted."""
+        """Only texts whose rarest token is one alone are judged, by queries that may look at it."""
         known = [counts.get(piece, 0) for piece in keys.pieces]
         real = [number for number, is_real in enumerate(real_key) if is_real and known[number]]
         if len(real) < 3 or len(real) < real_key.sum():
@@ -335,7 +339,7 @@ class _Site:
         least = min(known[number] for number in real)
         rare = [number for number in real if known[number] == least]
         if len(rare) == 1:
-            seen = judged & (best[0, :, rare[0]] >= 0)
+            seen = judged & may[:, rare[0]]
             self._count("rare", best.argmax(-1)[:, seen] == rare[0])
 
     def _syntax(self, by_words: Weights, words: Axis, arcs: Sequence[Arc]) -> None:
