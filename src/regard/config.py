@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -289,7 +289,7 @@ def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:
     path = f"{_short('.'.join(shown))}: " if shown else ""
     match fault["type"]:
         case "extra_forbidden":
-            return f"{path}no such setting; {_meant(kind, location[-1], groups)}"
+            return f"{path}no such setting; {_meant(kind, shown, groups)}"
         case "union_tag_not_found":
             return f"{path}its kind is missing"
         case "union_tag_invalid":
@@ -309,9 +309,10 @@ def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:
             return f"{path}{_short(_wanted(fault))}, not {_short(repr(fault.get('input')))}"
 
 
-def _meant(kind: type[Settings], name: str, groups: Iterable[type[Settings]]) -> str:
+def _meant(kind: type[Settings], shown: Sequence[str], groups: Iterable[type[Settings]]) -> str:
     """The setting of that name in another group (`steps` is `train.steps`), or the nearest one of its own."""
-    elsewhere = places(kind, name)
+    name = shown[-1] if shown else ""
+    elsewhere = [path for path in places(kind, name) if path != ".".join(shown)]
     if elsewhere:
         return f"did you mean {' or '.join(repr(path) for path in elsewhere)}?"
     return nearest(name, {own for group in groups for own in group.model_fields})

@@ -8,10 +8,12 @@ import re
 import shlex
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from regard.run.resolve import resolve
 from tests.cli.test_docs import PAGES, commands, fenced
 from tests.cli.test_lectures import SHORT
 from tests.house.tree import ROOT
@@ -32,7 +34,7 @@ LONG = (
 TYPED = ("autoencoder", "copying", "hard-attention", "limits", "one-trick-away", "pointing", "pretraining",
          "remembering", "several-sources", "speech", "training")  # fmt: skip
 WORDS = ("the dog runs", "a cat sleeps", "two birds sing", "the sun shines")
-TREE = "(S (NP (DT the) (NN dog)) (VP (VBZ runs)))\n"
+TREES = "".join(f"(S (NP (DT the) (NN dog{n})) (VP (VBZ runs)))\n" for n in range(60))
 
 
 def lines_of(name):
@@ -52,7 +54,7 @@ def folder(tmp_path):
     for name in ("lines.txt", "text.txt"):
         (tmp_path / name).write_text(text)
     (tmp_path / "train.tsv").write_text("".join(f"{line}\t{line}\n" for line in text.splitlines()))
-    (tmp_path / "trees.mrg").write_text(TREE * 60)
+    (tmp_path / "trees.mrg").write_text(TREES)
     return tmp_path
 
 
@@ -118,3 +120,46 @@ def test_every_page_with_a_program_has_a_test_that_runs_it():
     assert with_programs == {
         "README.md", "lectures.md", "trace-format.md", "interop.md", "speech.md"
     }  # fmt: skip
+
+
+def made_by(words):
+    """The folder that a command makes: the one it names, or the default of `regard train`."""
+    for option in ("--out", "-o"):
+        if option in words:
+            return words[words.index(option) + 1]
+    if words[:2] == ["models", "import"]:
+        return words[3]
+    if words[0] != "train":
+        return None
+    given = {
+        name: words[words.index(name) + 1] for name in ("--preset", "-p", "--toy") if name in words
+    }
+    files = [Path(word) for word in words[1:2] if not word.startswith("-")]
+    if not given and not files:
+        return None
+    task = words[words.index("--task") + 1] if "--task" in words else "translate"
+    learned = files[0].stem if files else given.get("--toy")
+    kind = given.get("--preset") or given.get("-p")
+    if learned is None or kind is None:
+        settings = resolve(name=kind, toy=learned if not files else None) if not files else None
+        learned = learned or settings.data.toy
+        kind = kind or (settings.task if settings else "multisource" if "--to" in words else task)
+    return f"runs/{learned.split('.')[0]}-{kind}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_run_that_a_page_uses_is_one_that_it_has_made(page):
+    """`regard train --preset see2017` and then `regard look runs/see2017` failed: it lies elsewhere."""
+    made = {"runs/mine"}  # what the text calls the reader's own
+    for line in commands(page.read_text("utf-8")) if page.name not in ("log.md", "map.md") else ():
+        words = shlex.split(re.split(r" [<>|] ", line)[0])[1:]
+        new = made_by(words)
+        inside = ("--set", "-s")  # a setting is no run
+        used = {
+            word.rstrip("/")
+            for before, word in pairwise(words)
+            if word.startswith("runs/") and before not in ("--out", "-o", *inside)
+        }
+        whole = {"/".join(word.split("/")[:2]) for word in used}
+        assert "..." in line or whole - {new} <= made, line
+        made |= {new} - {None}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from regard.cli.main import status
 from regard.config import to_toml
 from regard.errors import MemoryLimitError, UsageError
 from regard.presets import names
@@ -58,6 +59,26 @@ def test_a_slip_is_told_where_it_was_made(change, what):
     assert (caught.value.what, caught.value.where) == (what, f"--set {change}")
 
 
+def test_files_take_the_place_of_the_toy_in_a_settings_file(tmp_path, capsys):
+    """`regard config vaswani2017-small > my.toml`, then `regard train a.en a.de --config my.toml`."""
+    config, files = tmp_path / "my.toml", [tmp_path / "a.en", tmp_path / "a.de"]
+    for file in files:
+        file.write_text("a b\nc d\n")
+    config.write_text(to_toml(resolve(name="vaswani2017-small", toy="reverse"), explained=True))
+    found = resolve(config=config, train=files)
+    assert (found.data.toy, found.data.train) == (None, tuple(map(str, files)))
+    assert status(["config", "vaswani2017-small"]) == 0
+    config.write_text(capsys.readouterr().out)  # the toy's words are no way to cut a person's text
+    assert (resolve(config=config).text.kind, resolve(config=config).data.toy) == (
+        "word",
+        "phrases",
+    )
+    assert resolve(config=config, train=files) == resolve(name="vaswani2017-small", train=files)
+    config.write_text(to_toml(found))
+    found = resolve(config=config, toy="reverse")
+    assert (found.data.toy, found.data.train) == ("reverse", ())
+
+
 @pytest.mark.parametrize("name", names())
 def test_every_preset_can_be_built(name):
     refuse_unbuildable(resolve(name=name))
@@ -78,6 +99,14 @@ def test_what_cannot_be_built_is_refused_in_no_time(change, kind, what):  # F5
     with pytest.raises(kind) as caught:
         refuse_unbuildable(settings)
     assert caught.value.what.startswith(what)
+
+
+@pytest.mark.parametrize("change", ["blocks=1099511627776", "channels=[1099511627776]"])
+def test_a_front_end_that_cannot_be_built_is_refused_in_no_time(change):
+    """So many residual blocks were built one by one, until somebody stopped it."""
+    settings = resolve(toy="digits", name="xu2015-soft", changes=[f"model.encoder.front.{change}"])
+    with pytest.raises(UsageError, match="is more than any model has"):
+        refuse_unbuildable(settings)
 
 
 def test_copying_whole_words_is_for_tasks_that_number_the_unknown_ones():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from contextlib import nullcontext
 from pathlib import Path
@@ -267,4 +268,20 @@ def config(
     if as_json:
         output.answer(settings.model_dump(mode="json"))
     else:
-        print(to_toml(settings, explained=True), end="")
+        print(_undecided(to_toml(settings, explained=True), preset, file, changes), end="")
+
+
+def _undecided(text: str, preset: str | None, file: Path | None, changes: list[str] | None) -> str:
+    """How text is cut is left open where only a toy decided it: for files it is another way."""
+    from regard.config import read_toml
+    from regard.presets import preset as preset_named
+
+    layers = [read_toml(file)] if file is not None else []
+    layers += [preset_named(preset)] if preset is not None else []
+    said = any("kind" in layer.get("text", {}) for layer in layers)
+    if said or any(change.startswith("text.kind") for change in changes or ()):
+        return text
+    before, heading, rest = text.partition("\n[text]\n")
+    row = re.match(r'kind = "[^"]*" *', rest)
+    assert row is not None
+    return before + heading + "# kind =".ljust(row.end()) + rest[row.end() :]

@@ -35,7 +35,8 @@ _MEND = "put back the tokenizer.json that `regard train` wrote for this run"
 WIDEST = 1 << 20  # no width, and no number of heads, of any model has ever come near
 DEEPEST = 1 << 12  # nor any number of layers
 _OF_HEADS = ("heads", "key_width", "value_width")
-_AXES = ("width", "feedforward", *_OF_HEADS, *(f"cross_{name}" for name in _OF_HEADS))
+_DEPTHS = ("layers", "blocks")
+_AXES = ("width", "feedforward", "channels", *_OF_HEADS, *(f"cross_{name}" for name in _OF_HEADS))
 _CPU = torch.device("cpu")
 _SMALL = 1 << 16  # numbers that may be touched
 _DRAWS = (
@@ -174,9 +175,11 @@ class _Undrawn(TorchFunctionMode):
 def _sizes_of(settings: ModelSettings) -> Iterator[tuple[str, str, int]]:
     """(`model.reader.width`, `width`, 256) for every setting that says how large something is."""
     own = {f"encoders.{name}": encoder for name, encoder in settings.encoders.items()}
-    for side, group in {"encoder": settings.encoder, **own, "reader": settings.reader}.items():
+    groups: dict[str, Any] = {"encoder": settings.encoder, **own, "reader": settings.reader}
+    fronts = {f"{side}.front": getattr(group, "front", None) for side, group in groups.items()}
+    for side, group in (groups | fronts).items():
         for name, value in group or ():
-            if value is not None and (name == "layers" or name in _AXES):
+            if value is not None and (name in _DEPTHS or name in _AXES):
                 several = value if isinstance(value, tuple) else (value,)
                 yield from ((f"model.{side}.{name}", name, one) for one in several)
 
@@ -187,7 +190,7 @@ def _refuse_absurd(settings: ModelSettings, head: Header, path: Path) -> None:
     widest = min(max(axes, default=0), WIDEST)
     deepest = len(head.entries) + len(head.tied)
     for where, name, value in _sizes_of(settings):
-        most = deepest if name == "layers" else widest
+        most = deepest if name in _DEPTHS else widest
         if value > most:
             raise ModelFileError(
                 f"{where} is {value:,}, and these weights have room for {most:,}",
@@ -213,7 +216,7 @@ def _untouched(settings: ModelSettings, sizes: Sizes, path: Path) -> Model:
 def refuse_unbuildable(settings: RunSettings) -> None:
     """Some choices exclude each other, and only building tells: tried before anything is read or learned."""
     for where, name, value in _sizes_of(settings.model):
-        if value > (DEEPEST if name == "layers" else WIDEST):
+        if value > (DEEPEST if name in _DEPTHS else WIDEST):
             raise UsageError(
                 f"{value:,} is more than any model has",
                 where=where,

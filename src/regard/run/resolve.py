@@ -51,6 +51,14 @@ def resolve(
         taught = None if toy is None else toy_named(toy).kind
         given = merge(_started(start, task or given.get("task"), taught), given)
     data = _data(toy, train, valid)
+    if isinstance(
+        given.get("data"), dict
+    ):  # files named here stand for the toy of a file, and a toy for files
+        replaced = (
+            {"toy"} if train else {"train", "valid", "test"} if toy is not None else set[str]()
+        )
+        kept = {key: value for key, value in given["data"].items() if key not in replaced}
+        given = {**given, "data": kept}
     tree = merge(given, {"data": data} if data else {})
     if task is not None and toy is not None and example_of(task) is not toy_named(toy).kind:
         what = f"the toy {toy} teaches the task {task_for(toy_named(toy).kind)}, not {task}"
