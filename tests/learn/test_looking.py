@@ -69,16 +69,6 @@ def named_cells(trace: Trace, things) -> Iterator[tuple[str, tuple[int, ...], np
             count += 1
 
 
-def named_words(run, model, count: int = ASKED) -> dict[str, list[bool]]:
-    """Whether words for colours, and words for forms, have their largest weight in their shape."""
-    found: dict[str, list[bool]] = {"colour": [], "form": []}
-    for number in range(count):
-        things = scene(Random(f"looked at {number}"))
-        for word, place, target in named_cells(seen(run, model, painted(things)), things):
-            found["colour" if word in COLOURS else "form"].append(bool(target[place]))
-    return found
-
-
 def digits_hit(run, model, count: int = ASKED) -> dict[str, float]:
     """How many digits have their largest weight in their own columns, and how many strips are read from left
     to right without one step back."""
