@@ -139,7 +139,7 @@ def test_lessons_with_the_readers_numbers(page, address, run_copied):
     settled(page, "lessons")
     assert run_copied()["worked"]
     page.get_by_role("button", name="none").click()
-    page.get_by_label("words").fill("true null false it is so")
+    page.get_by_role("textbox", name="words", exact=True).fill("true null false it is so")
     page.keyboard.press("Enter")
     page.wait_for_selector("th:has-text('null')")
     settled(page, "lessons")

@@ -24,6 +24,20 @@ export type { Lesson, Stage } from "./charts";
 
 type Painter = (of: (name: string) => Stage, width: number, lesson: Lesson) => Drawing[];
 
+/** Several stages over the same things, side by side: one group of bars a thing, one bar a stage. */
+function beside(
+  title: string,
+  stages: readonly (readonly [string, Stage])[],
+  width: number,
+): Drawing {
+  return barsDrawing({
+    title,
+    width,
+    groups: stages[0]![1].columns.length ? stages[0]![1].columns : stages[0]![1].rows,
+    series: stages.map(([name, stage]) => ({ name, values: row(stage) })),
+  });
+}
+
 const PAINTERS: Readonly<Record<string, Painter>> = {
   "rnn-step": (of, width) => [squashed(row(of("sum")), row(of("hidden state")), width)],
   backpropagation: (of, width) => [
@@ -138,6 +152,76 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
       }),
     ];
   },
+  "tape-reading": (of, width) => [
+    groups("How much each word reads of the words before it", of("weights"), width),
+  ],
+  "hard-choice": (of, width) => [
+    beside(
+      "Each estimate of the gradient: how much it varies, and how far its mean is from the true one",
+      [
+        ["variance", of("variance")],
+        ["distance of the mean", of("distance")],
+      ],
+      width,
+    ),
+  ],
+  "position-picture": (of, width) => {
+    const distance = of("distance");
+    const places = distance.columns.map(trailing);
+    return [
+      plotDrawing({
+        title: "How far each position lies from position 0",
+        x: "position",
+        y: "|p_pos - p_0|",
+        width,
+        lines: [joined("distance", places, row(distance), "accent")],
+      }),
+    ];
+  },
+  "headline-results": (of, width) => [groups("BLEU on newstest2014", of("published"), width)],
+  "word-orders": (of, width) => [
+    groups("How many pairs of word links to English cross", of("crossings"), width),
+  ],
+  "picture-attention": (of, width) => [
+    turned("Which square of the picture each word looks at", of("weights"), width),
+  ],
+  "listen-attend-spell": (of, width) => [
+    beside(
+      "Where this step listens: by content alone, and when it knows where the step before listened",
+      [
+        ["the step before", of("previous weights")],
+        ["by content alone", of("weights by content")],
+        ["by content and location", of("weights")],
+      ],
+      width,
+    ),
+  ],
+  "copy-or-generate": (of, width) => [
+    beside(
+      "What this step looks at, and what the steps before have covered",
+      [
+        ["weights", of("weights")],
+        ["coverage", of("coverage")],
+      ],
+      width,
+    ),
+    groups("The probability of each word, generated or copied", of("probabilities"), width),
+  ],
+  "summary-word": (of, width) => [
+    groups("What the next word of the summary looks at", of("weights"), width),
+  ],
+  "sentinel-mixture": (of, width) => [
+    groups("The sentinel s and the words behind, by their weights", of("weights"), width),
+    beside(
+      "Each word: what the vocabulary gives it, what pointing gives it, and both together",
+      [
+        ["generated", of("generated")],
+        ["pointed", of("pointed")],
+        ["together", of("probabilities")],
+      ],
+      width,
+    ),
+  ],
   "flying-arrows": (of, width) => [groups("What flying looks at", of("weights"), width)],
   "decoder-step": (of, width) => [
     groups("Where the new state looks", of("weights"), width),
