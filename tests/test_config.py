@@ -118,7 +118,7 @@ def test_settings_explain_themselves_and_are_read_back():
     settings = resolve(name="vaswani2017-tiny")
     text = to_toml(settings, explained=True)
     assert parse(RunSettings, tomllib.loads(text)) == settings
-    assert "# Weights that are judged and kept: as they are, their moving average" in text
-    assert "(none | ema | last)" in text
-    assert re.search(r"^# patience = +# Stop after so many evaluations", text, re.M)
+    assert "# Which weights are evaluated and kept: the last step's, their moving average" in text
+    assert "One of none, ema, last." in text
+    assert re.search(r"^# patience = +# Training stops after so many evaluations", text, re.M)
     assert "#" not in to_toml(settings)

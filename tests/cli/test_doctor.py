@@ -27,7 +27,7 @@ def test_all_is_well(find, tell, tell_json):
     assert answer["findings"][0] == {
         "name": "bits",
         "state": "right",
-        "told": "all there",
+        "detail": "all there",
         "remedy": "",
     }
     assert set(answer["machine"]) >= {"processor", "cores", "threads", "memory_free", "disk_free"}
@@ -53,7 +53,7 @@ def test_a_folder_that_is_no_run(find, tmp_path, tell_json):
     find()
     code, answer = tell_json("doctor", tmp_path)
     assert code == 1
-    assert answer["findings"][0]["told"].startswith("this is not a run folder")
+    assert answer["findings"][0]["detail"].startswith("this is not a run folder")
 
 
 def test_a_device_that_is_not_there(tell_json):

@@ -128,7 +128,7 @@ def made_by(words):
         if option in words:
             return words[words.index(option) + 1]
     if words[:2] == ["models", "import"]:
-        return words[3]
+        return words[3] if len(words) > 3 else None
     if words[0] != "train":
         return None
     given = {

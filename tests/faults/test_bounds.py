@@ -388,6 +388,7 @@ OURS = {  # why a module that reads is not in the table
     "interop/incoming": "settings and vocabularies of a model that is brought, up to 64 MiB",
     "interop/importing": "settings up to 4 MiB, and a text file to compare answers on",
     "interop/marian": "the vocabulary of a model that is brought, up to 64 MiB",
+    "studio/brought": "the settings of a model that is brought, up to 4 MiB",
     "studio/refusal": "a request, up to its bound: tests/studio/test_body.py measures it",
 }
 OTHER_OPENS = re.compile(

@@ -304,7 +304,12 @@ def test_maps_are_those_of_the_answer_of_the_beam(name):
                 first += encoded.parts[part].states.shape[1]
             columns = site.weights.shape[2]
             assert columns == len(trace.axes[site.keys])
-            forced = seen.weights(path)[0, :, :, first : first + columns].numpy()
+            weights = seen.weights(path)
+            if (
+                site.kind == "choice"
+            ):  # every step is a row of its own there: (step, heads, 1, sources)
+                weights = weights[:, :, 0].transpose(0, 1)[None]
+            forced = weights[0, :, :, first : first + columns].numpy()
             drawn = site.weights[:, : forced.shape[1]]
             np.testing.assert_allclose(drawn, forced, atol=1e-4)
             assert forced.shape[1] > 1

@@ -138,4 +138,4 @@ def test_a_seed_that_changes_nothing_is_found(monkeypatch):
     monkeypatch.setattr(
         torch, "manual_seed", lambda _seed: torch.random.default_generator.manual_seed(0)
     )
-    assert "proves nothing" in trials.determinism(CPU).told
+    assert "proves nothing" in trials.determinism(CPU).detail

@@ -72,7 +72,7 @@ def around(task: Task, codec: Codec) -> str:
 
 def codec_of_task(task: Task, where: str) -> Codec:
     """The vocabulary of what it reads, or of what it continues."""
-    found = getattr(task, "source", None) or getattr(task, "codec", None)
+    found = getattr(task, "target" if task.reads_nothing else "source", None)
     if not isinstance(found, Codec):
         raise UsageError(
             f"the {task.name} task reads no text, and this format is for text",

@@ -117,11 +117,10 @@ def fetch_vectors(folder: Path, settings: RunSettings, task: Task) -> str | None
 
 def codecs_of(task: Task) -> dict[str, Codec]:
     """The vocabulary of what is read, and of what is written, where they are of text."""
-    sides = {"encoder": ("source",), "reader": ("target", "codec")}
+    sides = {"encoder": "source", "reader": "target"}
     found = {
         side: one
-        for side, names in sides.items()
-        for name in names
+        for side, name in sides.items()
         if isinstance(one := getattr(task, name, None), Codec)
     }
     if not found:

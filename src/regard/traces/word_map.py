@@ -88,7 +88,7 @@ def word_map(task: Task, model: Model, most: int = 200, groups: int = 8) -> Word
     """
     side = model.reader if model.encoder is None else model.encoder
     embedding = getattr(side, "embedding", None)
-    codec = getattr(task, "source", None) or getattr(task, "codec", None)
+    codec = getattr(task, "target" if task.reads_nothing else "source", None)
     if not isinstance(embedding, Embedding) or not isinstance(codec, Codec):
         raise UsageError(
             "this model has no vectors of words", "model", "take a model that reads text"
