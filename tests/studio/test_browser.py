@@ -268,7 +268,7 @@ def test_the_tree_is_walked_by_arrows(page, address):
     open_at(page, address, view="beam", run="phrases", text=TEXT)
     settled(page, "beam")
     press_until(page, "() => document.activeElement.matches('g.node')")
-    way = "() => document.activeElement.ariaLabel"
+    way = "() => [...document.querySelectorAll('g.node')].indexOf(document.activeElement)"
     first = page.evaluate(way)
     page.keyboard.press("ArrowRight")
     assert page.evaluate("() => document.activeElement.classList.contains('wins')")
