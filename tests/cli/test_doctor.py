@@ -2,6 +2,7 @@
 
 import pytest
 
+from regard import box
 from regard.training.trials import Finding
 
 
@@ -47,6 +48,14 @@ def test_a_run_is_looked_into(find, trained, tell_json):
     _, answer = tell_json("doctor", trained)
     states = {finding["name"]: finding["state"] for finding in answer["findings"]}
     assert states["checkpoints"] == states["model"] == states["settings and tokenizer"] == "right"
+
+
+@pytest.mark.skipif("sorter" not in box.names(), reason="no toys are in the box")
+def test_a_model_in_the_box_is_looked_into(find, tell_json):
+    find()
+    code, answer = tell_json("doctor", "sorter")
+    states = {finding["name"]: finding["state"] for finding in answer["findings"]}
+    assert (code, states["model"], states["settings and tokenizer"]) == (0, "right", "right")
 
 
 def test_a_folder_that_is_no_run(find, tmp_path, tell_json):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,20 +39,23 @@ def doctor(
     curves sane, and does it give more than one answer? Exit code 1 when something is wrong.
     """
     output.speak_json(as_json)
-    if run is not None:
-        from regard.run.find import folder_of
+    with _found(run) as folder:  # what is not there is said before anything is tried
+        from regard.training.health import diagnose
 
-        with folder_of(run):
-            pass  # what is not there is said before anything is tried
-    from regard.training.health import diagnose
-
-    diagnosis = diagnose(run, place.device, None if as_json else _tell)
+        diagnosis = diagnose(folder, place.device, None if as_json else _tell)
     if as_json:
         output.answer(diagnosis.as_dict())
     else:
         wrong = sum(finding.state == "wrong" for finding in diagnosis.findings)
         print("\nall is well" if not wrong else f"\n{wrong} of the above must be put right")
     return 0 if diagnosis.is_well else 1
+
+
+def _found(run: Path | None) -> AbstractContextManager[Path | None]:
+    """The folder of a run, of an archive of one, or of a model in the box."""
+    from regard.run.find import folder_of
+
+    return nullcontext() if run is None else folder_of(run)
 
 
 def _tell(known: Machine | Finding) -> None:
