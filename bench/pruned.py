@@ -1,7 +1,7 @@
 """What removed heads buy: a base Transformer beside itself with fewer heads, same weights otherwise.
 
     python bench/pruned.py [--rounds 5] [--threads 1] [--keep 2] [--cross 8]
-    python bench/pruned.py --runs WHOLE PRUNED --lines TEXT [--device cuda] [--most 200] [--json OUT]
+    python bench/pruned.py --runs WHOLE PRUNED --lines TEXT [--length N] [--device cuda] [--json OUT]
 
 6 + 6 layers of width 512 with 8 heads of 64; the smaller one keeps `--keep` heads of self-attention in each
 layer and `--cross` between encoder and decoder (Voita 2019 prunes the encoder to a fifth).
@@ -9,7 +9,8 @@ Both take turns, so that a busy machine is busy for both; figures are CPU-second
 
 With `--runs` they are trained runs that answer lines of text in the forms that people get: on a CPU packed in
 float32 and int8, on a GPU recorded in bfloat16. There figures are seconds a thousand symbols said, since two
-models do not say the same; CPU-seconds on a CPU, seconds on the clock on a GPU.
+models do not say the same; CPU-seconds on a CPU, seconds on the clock on a GPU. A model that was not trained
+on may never end its answers, and long ones cost more a symbol: `--length` gives every answer so many symbols.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def answering(given: argparse.Namespace) -> dict[str, Any]:
     """Trained runs on lines of text, in every form that answers for a user."""
     lines = given.lines.read_text("utf-8").splitlines()[: given.most]
     on_gpu = given.device != "cpu"
-    forms = [("bfloat16", "stored")] if on_gpu else [("float32", "stored"), ("float32", "int8")]
+    forms = [("bfloat16", "stored")] if on_gpu else [("float32", "float32"), ("float32", "int8")]
     found: dict[str, Any] = {"device": given.device, "lines": len(lines)}
     for precision, weights in forms:
         models = {
@@ -86,21 +87,28 @@ def answering(given: argparse.Namespace) -> dict[str, Any]:
             name = (
                 f"{precision if weights == 'stored' else weights}, {batch} at a time, beam {beam}"
             )
-            found[name] = _in_turns(models, parts, beam, given.rounds, on_gpu=on_gpu)
+            found[name] = _in_turns(models, parts, beam, given, on_gpu=on_gpu)
             print(name, found[name], flush=True)
     return found
 
 
 def _in_turns(
-    models: dict[str, Predictor], parts: list[list[str]], beam: int, rounds: int, *, on_gpu: bool
+    models: dict[str, Predictor],
+    parts: list[list[str]],
+    beam: int,
+    given: argparse.Namespace,
+    *,
+    on_gpu: bool,
 ) -> dict[str, float]:
     clock = time.perf_counter if on_gpu else time.process_time
     times: dict[str, list[float]] = {name: [] for name in models}
-    for number in range(rounds + 1):
+    length = {"max_length": given.length, "min_length": given.length} if given.length else {}
+    for number in range(given.rounds + 1):
         for name, model in models.items():
+            decode = model.run.settings.decode.model_copy(update={"beam": beam, **length})
             start, said = clock(), 0
             for part in parts:
-                answers = model.predict(part, beam=beam)
+                answers = model.predict(part, decode=decode)
                 said += sum(len(answer.ids) + 1 for answer in answers)
             if number:  # the first warms up: shapes are recorded
                 times[name].append((clock() - start) / said * 1000)
@@ -119,6 +127,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, nargs=2, metavar=("WHOLE", "PRUNED"))
     parser.add_argument("--lines", type=Path, help="text that the runs answer")
     parser.add_argument("--most", type=int, default=200)
+    parser.add_argument("--length", type=int, help="symbols of every answer")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
