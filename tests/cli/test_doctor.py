@@ -2,7 +2,6 @@
 
 import pytest
 
-from regard import box
 from regard.training.trials import Finding
 
 
@@ -50,7 +49,6 @@ def test_a_run_is_looked_into(find, trained, tell_json):
     assert states["checkpoints"] == states["model"] == states["settings and tokenizer"] == "right"
 
 
-@pytest.mark.skipif("sorter" not in box.names(), reason="no toys are in the box")
 def test_a_model_in_the_box_is_looked_into(find, tell_json):
     find()
     code, answer = tell_json("doctor", "sorter")
