@@ -104,13 +104,15 @@ def main(doc: str, forms: Mapping[str, Form], prepare: Prepare, tests: Sequence[
     )
     parser.add_argument("--steps", type=int, help="fewer than the recipe has, for a trial")
     parser.add_argument("--pictures", type=int, help="so many of each part, for a trial")
+    parser.add_argument("--start", type=Path, help="a run whose weights it begins with")
     parser.add_argument("--set", nargs="*", default=[], help="train.rate=1e-3 and the like")
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     if not (options.out / "train.tsv").exists():
         prepare(options.data, options.out, options.pictures)
-    name, form = options.form, forms[options.form]
+    form = forms[options.form]
+    name = f"{options.form}-on" if options.start else options.form
     config = options.out / f"{name}.toml"
     config.write_text(form.settings)
     changes: dict[str, Any] = {
@@ -128,6 +130,7 @@ def main(doc: str, forms: Mapping[str, Form], prepare: Prepare, tests: Sequence[
         task="caption",
         settings=changes,
         device=options.device,
+        start_from=options.start,
     )
     results: dict[str, Any] = {"form": name, "minutes": (time.monotonic() - began) / 60}
     for test in tests:

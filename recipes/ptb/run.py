@@ -6,10 +6,11 @@
 DATA holds `ptb.{train,valid,test}.txt.xz`, one sentence a line. Sentences are put one behind the other, each
 with a word for its end, and cut into rows; each row is read with an empty memory. Perplexity is that of all
 words and ends of sentences, as in published figures; the end of a row is not counted. It is told twice: with
-rows that begin with nothing, as in training, and with rows that have read as many words before they are
-judged, which stands in for the state that published models carry from row to row. `--smoke` takes a part of
-the text, the 2,000 most frequent words and small models: about two minutes a model on a core. `--seconds`
-ends a training by the clock; typed again, it goes on.
+rows that begin with nothing, as in training, and with words of the second half of a row alone, which stands
+in for the state that published models carry along. No row is longer than in training: all rows end there,
+and a network that has learned to count expects it. `--smoke` takes a part of the text, the 2,000 most
+frequent words and small models: about two minutes a model on a core. `--seconds` ends a training by the
+clock; typed again, it goes on.
 """
 
 from __future__ import annotations
@@ -55,11 +56,16 @@ def word(token: str) -> str:
     return "".join(c if c.isalnum() else SIGNS.get(c, "\u02b0") for c in token)
 
 
-def rows(lines: Iterable[str], length: int) -> Iterator[list[str]]:
-    """Sentences end to end, so many words at a time."""
-    words = iter([word(token) for line in lines for token in (*line.split(), "<eos>")])
-    while row := list(islice(words, length)):
+def rows(words: Iterable[str], length: int) -> Iterator[list[str]]:
+    """So many words at a time."""
+    left = iter(words)
+    while row := list(islice(left, length)):
         yield row
+
+
+def end_to_end(lines: Iterable[str]) -> Iterator[str]:
+    """Sentences one behind the other, with a word for the end of each."""
+    return (word(token) for line in lines for token in (*line.split(), "<eos>"))
 
 
 def prepare(data: Path, out: Path, sentences: int | None, length: int) -> None:
@@ -67,7 +73,7 @@ def prepare(data: Path, out: Path, sentences: int | None, length: int) -> None:
     for part in ("train", "valid", "test"):
         most = sentences if part == "train" or sentences is None else sentences // 10
         with lzma.open(data / f"ptb.{part}.txt.xz", "rt", encoding="utf-8") as lines:
-            made = [" ".join(row) + "\n" for row in rows(islice(lines, most), length)]
+            made = [" ".join(row) + "\n" for row in rows(end_to_end(islice(lines, most)), length)]
         (out / f"{part}.txt").write_text("".join(made), encoding="utf-8")
 
 
@@ -101,11 +107,12 @@ def judge(name: str, options: argparse.Namespace) -> dict:
     model = predictor.model.eval()
     lines = (options.out / "test.txt").read_text("utf-8").splitlines()
     bare, count, unknown = _loss(predictor, [("", line) for line in lines])
-    after, same, _ = _loss(predictor, list(zip(["", *lines], lines, strict=False)))
+    halves = [" ".join(half) for half in rows(" ".join(lines).split(), options.row // 2)]
+    after, same, _ = _loss(predictor, list(zip(["", *halves], halves, strict=False)))
     assert count == same == sum(len(line.split()) for line in lines), "each word is one symbol"
     return {
         "perplexity, each row from nothing": round(math.exp(bare / count), 2),
-        "perplexity, after the row before": round(math.exp(after / count), 2),
+        "perplexity, in the second half of a row": round(math.exp(after / count), 2),
         "words": count,
         "outside the vocabulary": unknown,
         "parameters": count_parameters(model),
@@ -118,7 +125,7 @@ def judge(name: str, options: argparse.Namespace) -> dict:
 
 
 def _loss(predictor: Predictor, pairs: list[tuple[str, str]]) -> tuple[float, int, int]:
-    """The loss of the second of each two rows, summed; how many words they have; how many are unknown."""
+    """The loss of the second of each pair, summed; how many words they have; how many are unknown."""
     task, model = predictor.run.task, predictor.model
     total, count, unknown = 0.0, 0, 0
     for start in range(0, len(pairs), 16):
