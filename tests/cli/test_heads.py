@@ -77,9 +77,28 @@ def test_position_and_content_are_measured_when_asked_for(runs, tell, tell_json)
     assert "share of position" in (runs / "p.svg").read_text()
 
 
-@pytest.mark.parametrize(("model", "kind"), [("shapes", "image"), ("spoken-digits", "audio")])
-def test_models_that_read_no_words_are_refused_before_a_file_name_is_shuffled(model, kind, tell):
-    code, _, err = tell("heads", model)
+@pytest.mark.parametrize("model", ["shapes", "sorter"])
+def test_models_that_read_no_sentences_are_studied_by_questions_of_their_own(
+    model, tell, tell_json
+):
+    """The sorter was asked about English sentences, and the shapes were refused."""
+    code, answer = tell_json("heads", model, "--most", 5)
+    assert code == 0, answer
+    for head in answer["heads"]:
+        assert head["entropy"] is not None
+        assert bool(head["shuffled"]) == (model == "sorter")  # a picture has no words to shuffle
+        assert (head["distance"] is None) == (head["kind"] in ("cross", "pointer"))
+    said = {"shapes": "5 questions without words", "sorter": "5 sentences, each twice"}
+    assert said[model] in tell("heads", model, "--most", 5)[2]
+
+
+def test_what_needs_words_is_refused_where_there_are_none(tell):
+    code, _, err = tell("heads", "digits", "--position")
     assert (code, "looking at" in err) == (2, False)
-    assert f"told by the words of a text, and this model reads one file ({kind}/*)" in err
-    assert "regard look" in err
+    assert "go by the words of a text, and this model reads one file (image/*)" in err
+
+
+def test_one_example_names_nothing_and_says_so(tell):
+    code, _, err = tell("heads", "spoken-digits")
+    assert code == 0
+    assert "too few to name what heads do, give --data" in err

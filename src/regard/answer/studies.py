@@ -15,10 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from regard.answer.predictor import Predictor
+from regard.answer.test_set import Exam
 from regard.answer.tracing import looker, trace
 from regard.errors import DataError, UsageError
+from regard.question import Image, Question, Sound
+from regard.tasks import Task
 from regard.tasks.axis import Axis
 from regard.traces.examples import SENSES, SENTENCES
 from regard.traces.head_roles import Head
@@ -47,7 +51,7 @@ def heads(
 ) -> list[Head]:
     """Every head of a model with its roles, measures and controls, over these sentences or its own."""
     predictor = _predictor(run)
-    known = None if sentences is None else [Sentence.of(text) for text in sentences]
+    known = None if sentences is None else [sentence_of(predictor, text) for text in sentences]
     return finished(head_steps(predictor, known, to))
 
 
@@ -70,18 +74,21 @@ def head_steps(
     predictor: Predictor, sentences: Sequence[Sentence] | None = None, to: str | None = None
 ) -> Steps[list[Head]]:
     """The same as `heads`, one text a step."""
-    need_words(predictor)
     kept = fit_to_judge(own_sentences(predictor) if sentences is None else sentences)
     return surveying(looker(predictor, to or first_direction(predictor)), kept)
 
 
-def need_words(
-    predictor: Predictor, why: str = "what heads do is told by the words of a text"
-) -> None:
+def need_words(predictor: Predictor, why: str) -> None:
     """Refuse a model whose questions are no text, whose words could be put in another order."""
     task = predictor.run.task
-    if not task.accepts and len(task.sources) == 1:
+    if reads_words(predictor):
         return
+    if not task.accepts and len(task.sources) == 1:
+        raise UsageError(
+            f"{why}, and this model reads items",
+            predictor.where,
+            "look at single answers: regard look",
+        )
     reads = f"one file ({task.accepts})" if task.accepts else f"sources: {', '.join(task.sources)}"
     raise UsageError(
         f"{why}, and this model reads {reads}",
@@ -97,23 +104,80 @@ def first_direction(predictor: Predictor) -> str | None:
     return predictor.card.directions[0].partition("-")[2]
 
 
+def reads_words(predictor: Predictor) -> bool:
+    """Whether its questions are one running text, or labelled words."""
+    task = predictor.run.task
+    return not task.features and not task.accepts and len(task.sources) == 1
+
+
+def takes_ours(predictor: Predictor) -> bool:
+    """Whether it is judged by the sentences that come with regard: a model of the box that reads text."""
+    return predictor.card is not None and reads_words(predictor)
+
+
 def own_sentences(predictor: Predictor) -> list[Sentence]:
-    """What a model is judged by where nobody says otherwise: its held-out examples, or regard's sentences."""
-    need_words(predictor)
-    if predictor.card is not None:
+    """What a model is judged by where nobody says otherwise.
+
+    Examples of its own that it never learned from; of a model of the box that reads text, regard's sentences.
+    """
+    run = predictor.run
+    if predictor.card is None:
+        return [sentence_of(predictor, *pair) for pair in run.probes()]
+    if takes_ours(predictor):
         return [Sentence.of(text) for text in SENTENCES]
-    return [Sentence.of(*pair) for pair in predictor.run.probes()]
+    if run.settings.data.toy is None:  # its data did not travel with it
+        return [sentence_of(predictor, predictor.example)]
+    return _of_exam(predictor, Exam.of(run.settings, MOST))
+
+
+def sentences_of(predictor: Predictor, paths: Sequence[Path], most: int) -> list[Sentence]:
+    """The examples of files, read as the data of the run were."""
+    return _of_exam(predictor, Exam.read(paths, predictor.run.settings, most))
+
+
+def _of_exam(predictor: Predictor, exam: Exam) -> list[Sentence]:
+    task = predictor.run.task
+    pairs = zip(exam.questions(task), exam.answers(task), strict=True)
+    return [sentence_of(predictor, question, answer) for question, answer in pairs]
+
+
+def sentence_of(predictor: Predictor, question: str, answer: str = "") -> Sentence:
+    """A question as this model reads it, whose words are its own: a picture and a sound have none."""
+    task = predictor.run.task
+    if task.accepts:
+        return Sentence(
+            question, (), answer.partition("\n")[0]
+        )  # of several right answers, the first
+    if len(task.sources) > 1:
+        return Sentence.of(_opened(task, task.ask(question)), answer)
+    return Sentence.of(str(question), answer)
+
+
+def _opened(task: Task, question: Question) -> Question:
+    """The same, pictures and sounds told from texts, where they were given by their paths alone."""
+    sources = dict[str, Any](question.sources)
+    for name, size in (task.sizes.sources or {}).items():
+        if size.features and isinstance(sources.get(name), str):
+            sources[name] = (Image if size.rows else Sound)(sources[name])
+    return Question(sources)
 
 
 def fit_to_judge(
     sentences: Sequence[Sentence], longest: int = LONGEST, most: int = MOST
 ) -> list[Sentence]:
-    """Those of 3 words and more, and not too long; an error where none is left."""
-    kept = [one for one in sentences if 3 <= len(one.words) <= longest][:most]
+    """Those of 3 words and more, and not too long; an error where none is left.
+
+    A picture or a sound has no words, and is never too short.
+    """
+    kept = [one for one in sentences if _fits(one, longest)][:most]
     if not kept:
         what = f"no sentence has 3 to {longest} words"
         raise DataError(what, where="data", remedy="give longer sentences, or raise --longest")
     return kept
+
+
+def _fits(one: Sentence, longest: int) -> bool:
+    return 3 <= one.length <= longest if one.words else bool(one.text.strip())
 
 
 def texts_of(word: str, sentences: Sequence[str] | Texts | None = None) -> Texts:

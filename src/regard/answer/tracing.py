@@ -71,7 +71,10 @@ def looker(predictor: Predictor, to: str | None = None) -> Callable[[str, str], 
     """`look(text, answer)`: the trace of an answer somebody wrote; where it is empty, of a greedy one."""
 
     def look(text: str, answer: str) -> Trace:
-        forced = predictor.run.task.told(text, answer)
+        task = predictor.run.task
+        forced = task.told(text, answer)
+        if forced is not None:
+            forced = task.sayable(predictor.model, forced)
         return trace(predictor, text, beam=1, to=to, answer=forced, truncate=forced is None)
 
     return look

@@ -13,8 +13,6 @@ from regard.cli.options import SAVED, JsonObject, To, refuse_unused
 from regard.cli.target import check_there
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from regard.traces.head_roles import Head
     from regard.traces.head_survey import Look, Sentence
 
@@ -34,7 +32,8 @@ def heads(
         Option(
             metavar=FILES,
             help="Sentences to look at: a text, two files of pairs (`--data test.en test.de`), or a CoNLL-U "
-            "file, whose trees say which heads follow grammar. Without it, sentences of regard's own.",
+            "file, whose trees say which heads follow grammar; for other models, files as they learn from. "
+            "Without it, examples that a run held out, or sentences of regard's own.",
         ),
     ] = None,
     gold: Annotated[
@@ -102,12 +101,10 @@ def heads(
     refuse_unused({"--gold": gold is not None and not data}, "links belong to the pairs of --data")
     check_there(model, [*(data or ()), *([gold] if gold else ())])
     _check(sort, kind)
-    from regard.answer.studies import fit_to_judge
-    from regard.traces.head_survey import read, survey
+    from regard.traces.head_survey import survey
 
-    look, own = _asked(model, to)
-    sentences = fit_to_judge(read(data, gold) if data else own(), longest, most)
-    output.say(f"looking at {len(sentences)} sentences, each twice")
+    look, sentences = _asked(model, to, data, gold, longest, most, position or headvis is not None)
+    output.say(f"looking at {_manner(sentences)}")
     seen = survey(look, sentences)
     if position:
         from regard.traces.position_content import by_shuffling, with_shares
@@ -119,25 +116,50 @@ def heads(
 
         made = export(headvis, model, (look(one.text, one.target) for one in sentences), kind)
         output.say(f"wrote {headvis}: {made} heads over {len(sentences)} texts, for HeadVis")
-    _show_heads(chosen, f"{model}, {len(sentences)} sentences", svg, csv, as_json, headvis)
+    _show_heads(chosen, f"{model}, {len(sentences)} questions", svg, csv, as_json, headvis)
 
 
-def _asked(model: str, to: str | None) -> tuple[Look, Callable[[], list[Sentence]]]:
-    """How to look into a model, ours or brought, and the sentences it is judged by if none are given."""
+def _asked(
+    model: str,
+    to: str | None,
+    data: list[Path] | None,
+    gold: Path | None,
+    longest: int,
+    most: int,
+    words: bool,
+) -> tuple[Look, list[Sentence]]:
+    """How to look into a model, ours or brought, and what it is judged by; `words` are needed or not."""
+    from regard.answer import studies
     from regard.answer.predictor import Predictor
-    from regard.answer.studies import first_direction, need_words, own_sentences
     from regard.answer.tracing import looker
     from regard.interop.studied import look_of
     from regard.run.find import is_brought
     from regard.traces.examples import SENTENCES
-    from regard.traces.head_survey import Sentence
+    from regard.traces.head_survey import Sentence, read
 
     if is_brought(model):
-        return look_of(model, to), lambda: [Sentence.of(text) for text in SENTENCES]
+        found = read(data, gold) if data else [Sentence.of(text) for text in SENTENCES]
+        return look_of(model, to), studies.fit_to_judge(found, longest, most)
     predictor = Predictor.load(model, "cpu", note=output.say, looking=True)
-    need_words(predictor)
-    look = looker(predictor, to or first_direction(predictor))
-    return look, lambda: own_sentences(predictor)
+    if words or gold is not None:
+        studies.need_words(predictor, "--position, --headvis and --gold go by the words of a text")
+    if not data:
+        found = studies.own_sentences(predictor)
+    elif studies.reads_words(predictor):
+        found = read(data, gold)
+    else:
+        found = studies.sentences_of(predictor, data, most)
+    look = looker(predictor, to or studies.first_direction(predictor))
+    return look, studies.fit_to_judge(found, longest, most)
+
+
+def _manner(sentences: list[Sentence]) -> str:
+    """What is looked at, and how often."""
+    if any(one.words for one in sentences):
+        return f"{len(sentences)} sentences, each twice"
+    if len(sentences) == 1:
+        return "its one example: too few to name what heads do, give --data"
+    return f"{len(sentences)} questions without words to shuffle: the one control is a random head"
 
 
 def _check(sort: str | None, kind: str | None) -> None:

@@ -41,18 +41,19 @@ async def heads(asked: HeadsAsked, request: Request, studio: Here) -> Response:
     Lines of kind `progress` say how many texts have been read (`done`) and how many there are (`total`); the
     last, `found`, has every head; `failed` says why there is none. What was found is kept for a while.
     """
-    from regard.answer.studies import fit_to_judge, head_steps, own_sentences
-    from regard.traces.head_survey import Sentence
+    from regard.answer import studies
 
     if studio.shelf.is_brought(asked.run):
         return await _brought_heads(asked, request, studio)
     predictor = await loaded(studio, asked.run, request)
     check_files(predictor, *(asked.sentences or ()))
     await asyncio.to_thread(_check, predictor, asked.sentences, studio)
-    typed = None if asked.sentences is None else list(map(Sentence.of, asked.sentences))
-    sentences = await asyncio.to_thread(own_sentences, predictor) if typed is None else typed
-    kept = fit_to_judge(sentences, most=studio.limits.sentences)
-    own = "typed" if typed else "run" if predictor.card is None else "regard"
+    if asked.sentences is None:
+        sentences = await asyncio.to_thread(studies.own_sentences, predictor)
+    else:
+        sentences = [studies.sentence_of(predictor, text) for text in asked.sentences]
+    kept = studies.fit_to_judge(sentences, most=studio.limits.sentences)
+    own = "typed" if asked.sentences else "regard" if studies.takes_ours(predictor) else "run"
     about = {
         "sentences": len(kept),
         "left_out": len(sentences) - len(kept),
@@ -63,7 +64,7 @@ async def heads(asked: HeadsAsked, request: Request, studio: Here) -> Response:
     def told(found: Sequence[Head]) -> dict[str, Any]:
         return {**heads_about(found), **about}
 
-    return await _study(asked, head_steps(predictor, kept, asked.to), told, request, studio)
+    return await _study(asked, studies.head_steps(predictor, kept, asked.to), told, request, studio)
 
 
 @router.get("/senses", response_model=schema.SensesShipped, summary="Words with sentences")

@@ -187,6 +187,13 @@ class Summarise(Writing):
         (row,) = self.rows([Pair(text, answer)])
         return Prediction(answer, ids=tuple(row["target"][:-1].tolist()))
 
+    def sayable(self, model: Model, answer: Prediction) -> Prediction:
+        """The same; of a reader that cannot copy, with the unknown word."""
+        if isinstance(model.reader, Copying):
+            return answer
+        size = self.target.size
+        return replace(answer, ids=tuple(n if n < size else UNKNOWN for n in answer.ids))
+
     def forced(self, text: str, answer: Prediction) -> Forced:
         """Source, what each step said, and what it had read before."""
         ids = [*answer.ids, *(() if answer.finish == "length" else (END,))]

@@ -343,6 +343,10 @@ class Task(ABC):
         """An answer that somebody wrote, to be forced; None where the model can only be asked."""
         return None
 
+    def sayable(self, model: Model, answer: Prediction) -> Prediction:  # noqa: ARG002
+        """An answer that somebody wrote, in symbols that this model can say."""
+        return answer
+
     @abstractmethod
     def symbol(self, number: int) -> str:
         """The name of what a step can say."""

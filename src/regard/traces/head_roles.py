@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
 from regard.evaluate.error_rate import Links
-from regard.tasks.axis import Axis
+from regard.tasks.axis import Axis, Grid, Times, Tokens
 from regard.traces.overview import anchors
 from regard.traces.site import Kind, TracedSite
 from regard.traces.trace import Trace
@@ -46,7 +46,6 @@ MEASURES = (
     "position",
     "content",
 )
-JUDGED = ("encoder-self", "decoder-self", "cross", "rnn")  # kinds of attention that heads belong to
 POSITIONAL = 0.9  # of the largest weights lie at one offset (Voita 2019)
 SYNTACTIC = 0.1  # more often right than the best fixed offset (Voita 2019)
 MOST = 0.5  # of the weight, or of the largest weights: "over half" (Clark 2019 of [SEP])
@@ -174,8 +173,7 @@ class Tally:
         """Count one more trace."""
         facts = facts or Facts()
         for site in trace.sites:
-            if site.kind in JUDGED:
-                self._sites.setdefault(site.path, _Site(site)).add(trace, site, facts, self._counts)
+            self._sites.setdefault(site.path, _Site(site)).add(trace, site, facts, self._counts)
 
     def heads(self) -> list[Head]:
         """Every head with its measures, not yet named."""
@@ -275,6 +273,7 @@ class _Site:
         self._count("confidence", best[:, judged].max(-1))
         if site.queries == site.keys:
             self._within(weights, may[0], judged, keys, best)
+        if site.queries == site.keys and isinstance(keys, Tokens):
             self._rarest(best, may[0], judged, real_key, keys, counts)
         by_words = trace.by_words(site)
         if site.queries == site.keys == facts.axis and facts.arcs:
@@ -297,7 +296,12 @@ class _Site:
     def _within(
         self, weights: Weights, may: np.ndarray, judged: np.ndarray, keys: Axis, best: Weights
     ) -> None:
-        """What only a sequence that reads itself has: distances, offsets and repetitions."""
+        """What only a sequence that reads itself has: distances, offsets and repetitions.
+
+        Cells of a picture stand in no order; moments of a sound do, but none is another one's copy.
+        """
+        if isinstance(keys, Grid):
+            return
         size = len(keys)
         apart = np.arange(size)[None] - np.arange(size)[:, None]  # key - query
         self._count("distance", (weights * np.abs(apart)).sum(-1)[:, judged])
@@ -312,6 +316,8 @@ class _Site:
             there = judged & ((apart == offset) & words).any(-1)
             self._offsets[:, offset + FARTHEST] += (peaks == offset)[:, there].sum(-1)
             self._possible[offset + FARTHEST] += there.sum()
+        if isinstance(keys, Times):
+            return
         pieces = np.array(keys.pieces)
         same = (pieces[:, None] == pieces[None]) & may & (apart != 0)
         there = judged & same.any(-1)

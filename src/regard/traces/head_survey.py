@@ -22,9 +22,9 @@ from regard.data.lines import bare_name, read_lines
 from regard.data.source import understand
 from regard.errors import DataError, UsageError
 from regard.evaluate.error_rate import Links, links
+from regard.question import Question
 from regard.tasks.axis import Axis
 from regard.traces.head_roles import (
-    JUDGED,
     Arc,
     Facts,
     Head,
@@ -46,9 +46,12 @@ REPEATED = ("duplicate", "induction")  # measured on random words said twice (Ol
 @final
 @dataclass(frozen=True)
 class Sentence:
-    """A text by its words, with whatever is known about it: translation, dependency tree, word links."""
+    """A question by its words, with whatever is known about it: translation, dependency tree, word links.
 
-    text: str
+    A picture or a sound has no words. Those of several sources stand one source behind the other.
+    """
+
+    text: str  # a `Question`, where there are several sources
     words: tuple[str, ...]
     target: str = ""
     tree: tuple[Arc, ...] = ()  # between `words`
@@ -56,11 +59,35 @@ class Sentence:
 
     @classmethod
     def of(cls, text: str, target: str = "") -> Sentence:
-        """A text as it stands, cut at its spaces."""
-        return cls(text, tuple(text.split()), target)
+        """A text as it stands, cut at its spaces; of several sources, each that is a text."""
+        if not isinstance(text, Question):
+            return cls(text, tuple(text.split()), target)
+        texts = [one for one in text.sources.values() if isinstance(one, str)]
+        return cls(text, tuple(word for one in texts for word in one.split()), target)
 
-    def shuffled(self, generator: np.random.Generator) -> Sentence:
-        """The same words in a random order; the tree follows them."""
+    @property
+    def length(self) -> int:
+        """The words of its longest source."""
+        if not isinstance(self.text, Question):
+            return len(self.words)
+        texts = (one for one in self.text.sources.values() if isinstance(one, str))
+        return max((len(one.split()) for one in texts), default=0)
+
+    def reworded(self, change: Callable[[list[str]], Sequence[str]]) -> Sentence:
+        """The same question, the words of each text changed; what is known about them is known no more."""
+        assert isinstance(self.text, Question)
+        sources = {
+            name: " ".join(change(one.split())) if isinstance(one, str) else one
+            for name, one in self.text.sources.items()
+        }
+        return Sentence.of(Question(sources), self.target)
+
+    def shuffled(self, generator: np.random.Generator) -> Sentence | None:
+        """The same words in a random order, the tree behind them; None where there are no words."""
+        if not self.words:
+            return None
+        if isinstance(self.text, Question):
+            return self.reworded(lambda words: generator.permutation(words).tolist())
         order = generator.permutation(len(self.words)).tolist()
         place = {old: new for new, old in enumerate(order)}
         words = tuple(self.words[old] for old in order)
@@ -123,6 +150,8 @@ def matched(words: Sequence[str], axis: Axis) -> list[int] | None:
 
 def facts_of(sentence: Sentence, trace: Trace) -> Facts:
     """What is known about a sentence, in the words of its trace; nothing, where they cannot be matched."""
+    if isinstance(sentence.text, Question):
+        return Facts()
     axis = next((name for name in ("source", "inputs", *trace.axes) if name in trace.axes), "")
     place = matched(sentence.words, trace.axes[axis]) if axis else None
     if place is None:
@@ -201,8 +230,9 @@ def surveying(
         real.add(trace, facts)
         random.add(random_weights(trace, seed + number), facts)
         other = sentence.shuffled(generator)
-        again = look(other.text, other.target)
-        mixed.add(again, facts_of(other, again))
+        if other is not None:
+            again = look(other.text, other.target)
+            mixed.add(again, facts_of(other, again))
         yield next(steps)
     probe, chance = Tally(), Tally()
     for number, (text, target) in enumerate(probes(sentences, generator)):
@@ -216,11 +246,11 @@ def surveying(
 
 
 def _check_heads(trace: Trace) -> None:
-    if not any(site.kind in JUDGED for site in trace.sites):
+    if not trace.sites:
         raise UsageError(
             "this model has no attention heads",
             where="model",
-            remedy="take a Transformer, or a decoder that attends to its source",
+            remedy="take a Transformer, a decoder that attends to its source, or attention pooling",
         )
 
 
@@ -232,20 +262,24 @@ def _said(trace: Trace) -> str:
 def probes(
     sentences: Sequence[Sentence], generator: np.random.Generator
 ) -> Iterator[tuple[str, str]]:
-    """Random words said twice, as text and as the answer to it."""
+    """Random words said twice, as text and as the answer to it; a picture stays what it is."""
     sides = [
         sorted({word for one in sentences for word in one.words}),
         sorted({word for one in sentences for word in one.target.split()}),
     ]
-    for _ in range(PROBES):
-        drawn = (
-            generator.choice(words, min(PROBE_WORDS, len(words)), replace=False).tolist()
-            if words
-            else []
-            for words in sides
-        )
-        first, second = (" ".join([*words, *words]) for words in drawn)
-        yield first, second
+
+    def twice(words: Sequence[str]) -> list[str]:
+        count = min(PROBE_WORDS, len(words))
+        drawn = generator.choice(words, count, replace=False).tolist() if words else []
+        return [*drawn, *drawn]
+
+    for number in range(PROBES):
+        one = sentences[number % len(sentences)]
+        if isinstance(one.text, Question):
+            text = one.reworded(lambda _: twice(sides[0])).text
+        else:
+            text = " ".join(twice(sides[0])) if one.words else one.text
+        yield text, " ".join(twice(sides[1]))
 
 
 def _repeated(heads: Sequence[Head], probe: Sequence[Head]) -> list[Head]:
