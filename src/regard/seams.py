@@ -50,12 +50,7 @@ class Seam(Generic[Form]):
 
     def forms(self) -> tuple[Form, ...]:
         """The forms to ask, the first one first."""
-        if _open or self._own is None:
-            return self._looked_up()
-        return self._own
-
-    def _looked_up(self) -> tuple[Form, ...]:
-        choice = _choice.get()
+        choice = _choice.get() if _open else None
         if choice is not None and self.name in choice.forms:
             return choice.forms[self.name]
         if choice is not None and not choice.others:

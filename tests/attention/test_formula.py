@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import torch
 
 from regard.attention import Alibi, Attention, Causal, Dot, Softmax, formula
@@ -26,6 +28,5 @@ def test_a_mask_is_written_out_from_where_the_cache_stands():
     attention = Attention(Dot(), Softmax())
     cache = attention.remember(ONE_HOT, ONE_HOT)
     late = type(cache)(cache.key, cache.value, first=1)
-    query = torch.zeros(1, 1, 1, 3)
-    assert formula.written_out(Causal(), query, late).flatten().tolist() == [True, True, False]
-    assert formula.written_out(None, query, late) is None
+    assert replace(late, mask=Causal()).allowed(1).flatten().tolist() == [True, True, False]
+    assert late.allowed(1) is None

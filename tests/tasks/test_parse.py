@@ -15,7 +15,7 @@ from regard.errors import DataError
 from regard.evaluate.brackets import bracket_scores, counts
 from regard.tasks.search import find
 from regard.text.trees import DEEPEST, cleaned, grown, linear, read_tree, read_trees
-from regard.traces.replay import replay
+from regard.traces.trace import replayed
 from tests.tasks.kit import EXAMPLES, batch_of, model_of, task_of
 
 CAT = "(S (NP (DT the) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .))"
@@ -132,7 +132,7 @@ def test_forcing_sees_what_stepping_saw():
     text = EXAMPLES["parse"][0].asked
     seen = find(task, model, text, DecodeSettings(beam=2, max_length=40))
     with torch.no_grad():
-        steps = replay(task, model, text, seen).steps
+        steps = replayed(task, model, text, seen).steps
     said = [step.log_probability for step in steps]
     assert_close(
         torch.tensor(said), torch.tensor(seen.answer.log_probabilities), atol=1e-4, rtol=1e-4

@@ -84,20 +84,12 @@ def _is_plain_block(block: EncoderBlock | DecoderBlock) -> bool:
     for one in heads:
         linears += [one.query, one.key, one.value, one.output]
     return (
-        all(map(_is_plain_heads, heads))
+        all(type(linear) is nn.Linear for linear in linears)
         and all(norm.form == "standard" for norm in norms_of(block))
-        and all(type(linear) is nn.Linear for linear in linears)
-    )
-
-
-def _is_plain_heads(heads: Heads) -> bool:
-    attention = heads.attention
-    return (
-        isinstance(attention.score, (Dot, ScaledDot))
-        and isinstance(attention.normaliser, Softmax)
-        and attention.bias is None
-        and heads.position is None
-        and heads.key_width == heads.value_width
+        and all(isinstance(one.attention.score, (Dot, ScaledDot)) for one in heads)
+        and all(isinstance(one.attention.normaliser, Softmax) for one in heads)
+        and all(one.attention.bias is None and one.position is None for one in heads)
+        and all(one.key_width == one.value_width for one in heads)
     )
 
 

@@ -216,17 +216,14 @@ class Doubts:
         """Look at a text, counted from 1, and its answer."""
         if not self.known:
             return
-        why = None if self.is_spoken_named else self._strange(text, answer)
+        why = None if self.is_spoken_named else doubt(text, self.to, self.known)
+        copied = answer == text and len(_WORD.findall(text)) >= _WORDS
+        if why is None and copied and not self.is_spoken_named:
+            why = "this came back as it was"
         if why is None and (lost := lost_number(text, answer)) is not None:
             why = f"the number {lost} is not in the answer"
         if why is not None:
             self._found.setdefault(why, []).append(number)
-
-    def _strange(self, text: str, answer: str) -> str | None:
-        why = doubt(text, self.to, self.known)
-        if why is None and answer == text and len(_WORD.findall(text)) >= _WORDS:
-            return "this came back as it was"
-        return why
 
     def told(self) -> list[str]:
         """One sentence for each reason, with the place of the first: `line 3 and 2 more: this ..`."""

@@ -86,12 +86,11 @@ class Form:
             return json.dumps(entry, ensure_ascii=False, allow_nan=False) + "\n"
         if answer.words:
             ranked = ((answer.beside, answer.score),)
-        written = [self._one(text.translate(_BREAKS), score) for text, score in ranked]
+        written = [
+            f"{score:.4f}\t" * self.scores + text.translate(_BREAKS) for text, score in ranked
+        ]
         written += [""] * (self.n_best - len(written))
         return "".join(f"{one}\n" for one in written)
-
-    def _one(self, text: str, score: float) -> str:
-        return f"{score:.4f}\t{text}" if self.scores else text
 
 
 @final

@@ -119,12 +119,10 @@ class Attention(nn.Module):
             key = shield.by_rows(lambda rows: self.score.prepare(rows, first), key)
         else:
             key = self.score.prepare(key, first)
-        return Memory(key, value, mask, carried=self._at_first(key))
-
-    def _at_first(self, key: Tensor) -> dict[str, Float[Tensor, "batch heads key"]]:
-        """What the memory carries for this score before the first query: no key has had any attention."""
+        # Before the first query no key has had any attention.
         wide = torch.promote_types(key.dtype, torch.float32)  # a sum of many weights
-        return {name: key.new_zeros(key.shape[:3], dtype=wide) for name in self.score.sees}
+        carried = {name: key.new_zeros(key.shape[:3], dtype=wide) for name in self.score.sees}
+        return Memory(key, value, mask, carried=carried)
 
     def align(self, query: Query, memory: Memory) -> Aligned:
         """All that this query and this memory work out, worked out when looked at."""
@@ -210,11 +208,11 @@ class Aligned:
         """How well each query matches each key; -inf where it may not look."""
         if self.allowed is None:
             return formula.scores(self.attention, self.query, self.memory)
-        key = self.memory.key
-        scores = shield.by_columns(
-            lambda key: formula.scores(self.attention, self.query, replace(self.memory, key=key)),
-            key,
-        )
+
+        def columns(key: Tensor) -> Tensor:  # which know nothing of each other
+            return formula.scores(self.attention, self.query, replace(self.memory, key=key)).mT
+
+        scores = shield.by_rows(columns, self.memory.key).mT
         return scores.masked_fill(~self.allowed, -torch.inf)
 
     @cached_property

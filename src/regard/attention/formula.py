@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from regard.attention import shield
@@ -58,7 +58,7 @@ def attend(attention: Attention, query: Tensor, memory: Memory) -> Context:
         lambda memory: work(attention, query, memory, mask),
         memory,
         mask,
-        lambda: written_out(mask, query, memory),
+        lambda: memory.allowed(query.shape[2]),
     )
 
 
@@ -80,7 +80,7 @@ def _form(
 
 def context(attention: Attention, query: Tensor, memory: Memory, mask: Mask | None) -> Context:
     """normalise(score(q, k)) v, with dropout on the weights while training."""
-    allowed = written_out(mask, query, memory)
+    allowed = None if mask is None else memory.allowed(query.shape[2])
     weights = attention.normaliser(scores(attention, query, memory), allowed)
     weights = F.dropout(weights, attention.dropout, attention.training)
     return weights @ memory.value
@@ -92,15 +92,3 @@ def scores(attention: Attention, query: Tensor, memory: Memory) -> Float[Tensor,
     if attention.bias is not None:
         total = total + attention.bias(query.shape[2], memory.key.shape[2], memory.first)
     return total
-
-
-def written_out(
-    mask: Mask | None, query: Tensor, memory: Memory
-) -> Bool[Tensor, "#b #h query key"] | None:
-    """The mask as a bool tensor for this query and memory."""
-    if mask is None:
-        return None
-    batch, heads, keys = memory.key.shape[:3]
-    return mask.to_bool(
-        query.shape[2], keys, batch=batch, heads=heads, first=memory.first, device=query.device
-    )

@@ -59,7 +59,9 @@ class Heads(nn.Module):
         self.key = nn.Linear(source_width, num_heads * key_width, bias=bias)
         self.value = nn.Linear(source_width, num_heads * value_width, bias=bias)
         self.output = nn.Linear(num_heads * value_width, width, bias=bias)
-        self.attention = _attention(attention, key_width, num_heads)
+        if not isinstance(attention, Attention):
+            attention = Attention(as_score(attention, key_width, num_heads))
+        self.attention = attention
         self.position = _fitting(position, key_width, value_width)
         self.gate: Tensor
         self.register_buffer("gate", torch.ones(num_heads))
@@ -131,14 +133,8 @@ class Heads(nn.Module):
 
     def merge(self, context: Float[Tensor, "batch heads length value_width"]) -> States:
         """Concat(gate_1 head_1 .. gate_h head_h) W^O."""
-        return self.output(self.side_by_side(context))
-
-    def side_by_side(
-        self, context: Float[Tensor, "batch heads length value_width"]
-    ) -> Float[Tensor, "batch length heads_x_width"]:
-        """Concat(gate_1 head_1 .. gate_h head_h)."""
-        context = context * self.gates().to(context.dtype).view(-1, 1, 1)
-        return context.transpose(1, 2).flatten(2)
+        gated = context * self.gates().to(context.dtype).view(-1, 1, 1)
+        return self.output(gated.transpose(1, 2).flatten(2))
 
     def gated_output(self) -> Float[Tensor, "width heads_x_width"]:
         """W^O with the columns of head i times gate_i: the same map, for contexts that are not gated."""
@@ -244,13 +240,6 @@ def joined(projections: Sequence[nn.Linear]) -> tuple[Tensor, Tensor | None]:
 def _parts(joined: Tensor, projections: Sequence[nn.Linear]) -> tuple[Tensor, ...]:
     """What each of the maps gives."""
     return joined.split([projection.out_features for projection in projections], -1)
-
-
-def _attention(given: object, width: int, num_heads: int) -> Attention:
-    """The attention that was meant: itself, or that of a score."""
-    if isinstance(given, Attention):
-        return given
-    return Attention(as_score(given, width, num_heads))
 
 
 def head_width(width: int, num_heads: int) -> int:

@@ -71,11 +71,6 @@ def by_rows(
     )
 
 
-def by_columns(work: Callable[[Tensor], Tensor], key: Float[Tensor, "b h key width"]) -> Tensor:
-    """The same for scores, whose columns know nothing of each other."""
-    return by_rows(lambda key: work(key).mT, key).mT
-
-
 def is_even(mask: Mask | None) -> bool:
     """Whether it hides a key from all queries or from none: then what is hidden was zeroed."""
     parts = mask.parts if isinstance(mask, Both) else (mask,)

@@ -122,18 +122,10 @@ def watch(model: nn.Module, edit: Edit | None = None) -> Iterator[Seen]:
             remedy="leave the first `with watch(...)` before the second",
         )
     seen = Seen()
-
-    def watcher(path: str) -> Callable[[Aligned], Tensor | None]:
-        def see(aligned: Aligned) -> Tensor | None:
-            seen.record(path, aligned)
-            return None if edit is None else edit(path, aligned)
-
-        return see
-
     gauges = {path: m for path, m in model.named_modules() if isinstance(m, Gauge)}
     try:
         for path, site in sites.items():
-            site.watcher = watcher(path)
+            site.watcher = partial(_seen, seen, path, edit)
         for path, gauge in gauges.items():
             gauge.watcher = partial(_shown, seen, path, gauge)
         yield seen
@@ -142,6 +134,11 @@ def watch(model: nn.Module, edit: Edit | None = None) -> Iterator[Seen]:
             site.watcher = None
         for gauge in gauges.values():
             gauge.watcher = None
+
+
+def _seen(seen: Seen, path: str, edit: Edit | None, aligned: Aligned) -> Tensor | None:
+    seen.record(path, aligned)
+    return None if edit is None else edit(path, aligned)
 
 
 def _shown(seen: Seen, path: str, gauge: Gauge, values: Tensor) -> None:

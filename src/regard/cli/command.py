@@ -150,18 +150,15 @@ def spelled(made: TyperCommand, words: Sequence[str]) -> list[str]:
         if option is None:
             continue
         if getattr(option, "is_flag", False):
-            _refuse_value(word, rest[0] if rest else "")
+            value = rest[0] if rest else ""
+            if value.lower() in ("true", "false"):
+                raise UsageError(
+                    f"{word} takes no value, and '{value}' stands behind it",
+                    where=word,
+                    remedy=f"leave '{value}' out; if it is a text, put it behind --: -- {value}",
+                )
         elif rest:
             found.append(rest.popleft())
             while option.metavar in (FILES, NAMES) and rest and not rest[0].startswith("-"):
                 found += [word, rest.popleft()]
     return [*found, *rest]
-
-
-def _refuse_value(flag: str, value: str) -> None:
-    if value.lower() in ("true", "false"):
-        raise UsageError(
-            f"{flag} takes no value, and '{value}' stands behind it",
-            where=flag,
-            remedy=f"leave '{value}' out; if it is a text, put it behind --: -- {value}",
-        )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, final
 
 from typer import Argument, Option
 
@@ -408,10 +408,6 @@ class Chance:
                     where=option,
                     remedy=f"add --sample, or leave out {option}",
                 )
-
-    def as_choices(self) -> dict[str, Any]:
-        """As settings of decoding; None where nothing was chosen."""
-        return {**vars(self), "sample": self.sample or None}
 
 
 @dataclass(frozen=True)

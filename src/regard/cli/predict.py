@@ -255,7 +255,7 @@ def _answer(
     job = _Job(texts, lines, Shard.parse(lines.shard), form, shown.looking)
     choices = {
         **(vars(search) if search is not None else {}),
-        **(chance.as_choices() if chance is not None else {}),
+        **({**vars(chance), "sample": chance.sample or None} if chance is not None else {}),
         **(vars(certainty) if certainty is not None else {}),
         "top_beams": n_best if search is not None else None,
     }

@@ -44,7 +44,7 @@ def meant(words: Sequence[str], model: str | None, task: str) -> tuple[Path, lis
     if first is not None and (_exists(first) or first in box.names()):
         _refuse_text(first)
         return Path(first), list(words[1:])
-    if first is not None and not _is_text(first):
+    if first is not None and not any(map(str.isspace, first)):
         if _is_pathlike(first) or not _in_box(task):
             raise no_such_run(first)
         if len(words) > 1 or nearest_run(first, _ALIKE):
@@ -219,10 +219,6 @@ def _is_pathlike(word: str) -> bool:
     parent = Path(word).parent
     rooted = word.startswith(("./", "../", "/", "~/", "runs/"))
     return rooted or word.endswith((".zip", "/")) or (parent != Path() and _exists(str(parent)))
-
-
-def _is_text(word: str) -> bool:
-    return any(character.isspace() for character in word)
 
 
 def _refuse_text(word: str) -> None:

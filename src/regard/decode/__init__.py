@@ -65,21 +65,17 @@ def search(
     are more than the decoder likes to follow at once are searched in turns.
     """
     numbers, hypotheses = range(len(encoded.states)), []
-    for turn in _turns(decoder, len(numbers), settings):
-        if len(turn) == len(numbers):
-            return _search(decoder, encoded, settings, prefix, streams)
+    most = max(1, decoder.crowd // (1 if settings.sample else settings.beam))
+    if len(numbers) <= most:
+        return _search(decoder, encoded, settings, prefix, streams)
+    turns = -(-len(numbers) // most)  # as few as there can be, and alike
+    each = -(-len(numbers) // turns)
+    for turn in (numbers[first : first + each] for first in numbers[::each]):
         rows = torch.tensor(turn, device=encoded.states.device)
         forced = None if prefix is None else prefix.select(rows)
         drawn = [(numbers if streams is None else streams)[row] for row in turn]
         hypotheses += _search(decoder, select(encoded, rows), settings, forced, drawn)
     return hypotheses
-
-
-def _turns(decoder: Decoder[Any], rows: int, settings: DecodeSettings) -> list[range]:
-    """As few as the decoder's crowd allows, and alike."""
-    most = max(1, decoder.crowd // (1 if settings.sample else settings.beam))
-    each = max(1, -(-rows // max(1, -(-rows // most))))
-    return [range(first, min(rows, first + each)) for first in range(0, max(1, rows), each)]
 
 
 def _search(

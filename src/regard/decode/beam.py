@@ -102,7 +102,9 @@ def beam(
     rows = torch.arange(batch, device=device)
     state = select(decoder.start(encoded, capacity), rows.repeat_interleave(width))
     tokens = torch.full((batch * width,), decoder.begin, device=device)
-    totals = torch.full((batch, width), -torch.inf, device=device, dtype=_precision(encoded.states))
+    totals = states.new_full(
+        (batch, width), -torch.inf, dtype=torch.promote_types(states.dtype, torch.float32)
+    )
     totals[:, 0] = 0.0  # all slots start alike, so only one of them counts
     finished = torch.full_like(totals, -torch.inf)
     trees: list[list[list[Expansion]]] | None = [[] for _ in range(batch)] if tree else None
@@ -140,10 +142,6 @@ def beam(
             rows, forced = rows[keep], forced.select(keep)
         state = select(state, origin.flatten())
     return _read(record, batch, prefix, settings), _trees(record)
-
-
-def _precision(states: Tensor) -> torch.dtype:
-    return torch.float64 if states.dtype == torch.float64 else torch.float32
 
 
 def _each(prefix: Prefix, width: int) -> Prefix:

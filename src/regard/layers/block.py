@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Generic, TypeVar, cast, final
+from typing import TYPE_CHECKING, Generic, TypeVar, final
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -29,8 +29,9 @@ class Stack(nn.ModuleList, Generic[M]):
         super().__init__(list(modules))
         STACK.forms()  # imported now: a compiler would stop where a module is imported
 
-    def __iter__(self) -> Iterator[M]:
-        return cast("Iterator[M]", super().__iter__())
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[M]: ...
 
 
 class StackForm(ABC):

@@ -78,7 +78,16 @@ def free_memory(device: torch.device) -> int | None:
     """Bytes that can still be had there, or None where the system does not tell."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    known = [room for room in (_system_room(), _group_room()) if room is not None]
+    known = []
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in _SYSTEM.read_text("ascii").split("\n"):
+            if line.startswith("MemAvailable:"):
+                known.append(int(line.split()[1]) * 1024)
+    with contextlib.suppress(OSError, ValueError):  # a container may be allowed less
+        limit = (_GROUP / "memory.max").read_text("ascii").strip()
+        if limit != "max":
+            used = int((_GROUP / "memory.current").read_text("ascii"))
+            known.append(max(0, int(limit) - used))
     return min(known, default=None)
 
 
@@ -87,21 +96,3 @@ def is_out_of_memory(fault: BaseException) -> bool:
     if isinstance(fault, (torch.OutOfMemoryError, MemoryError)):
         return True
     return "can't allocate memory" in str(fault) or "not enough memory" in str(fault)
-
-
-def _system_room() -> int | None:
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in _SYSTEM.read_text("ascii").split("\n"):
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return None
-
-
-def _group_room() -> int | None:
-    """A container may be allowed less than the machine has."""
-    with contextlib.suppress(OSError, ValueError):
-        limit = (_GROUP / "memory.max").read_text("ascii").strip()
-        if limit != "max":
-            used = int((_GROUP / "memory.current").read_text("ascii"))
-            return max(0, int(limit) - used)
-    return None

@@ -15,7 +15,6 @@ import numpy as np
 
 from regard.data.example import Example, Line, Pair
 from regard.models import Sizes
-from regard.tasks.batch import Batch
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, only
 from regard.tasks.translate import Translate
 from regard.tasks.writing import Writing
@@ -67,10 +66,6 @@ class Reconstruct(Writing):
         """Every line twice."""
         lines = only(iter(examples), Line)
         return self._same.rows([Pair(line.text, line.text) for line in lines])
-
-    def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
-        """As of translations."""
-        return self._same.collate(rows, source_length, target_length)
 
     def encode(self, text: str) -> np.ndarray:
         """Pieces and the end symbol."""

@@ -17,7 +17,7 @@ from regard.evaluate.breakdown import same_words
 from regard.models import SOURCE, Sizes
 from regard.models.readers import IGNORE
 from regard.tasks.axis import Axis, typed
-from regard.tasks.batch import Batch, filled, lengths_of, padded, shifted
+from regard.tasks.batch import Batch, filled
 from regard.tasks.task import Examples, Forced, Joined, Prediction, Progress, Row, only
 from regard.tasks.writing import Writing
 from regard.text import END, PAD, Codec, TextSettings
@@ -94,17 +94,6 @@ class Translate(Writing):
             "source": _ended(self.source.encode_batch([pair.source for pair in pairs])),
             "target": _ended(self.target.encode_batch([pair.target for pair in pairs])),
         }
-
-    def collate(self, rows: Sequence[Row], source_length: int, target_length: int) -> Batch:
-        """Inputs are the targets one step late."""
-        sources, targets = [row["source"] for row in rows], [row["target"] for row in rows]
-        return Batch.of(
-            source=padded(sources, source_length, PAD),
-            lengths=lengths_of(sources, source_length),
-            inputs=shifted(targets, target_length, self.target.begin),
-            targets=padded(targets, target_length, IGNORE),
-            count=sum(map(len, targets)),
-        )
 
     def pack(self, rows: Joined, sizes: tuple[int, int], room: Room, longest: int) -> Batch:
         """Each target begins with the start sign, whatever lies before it."""

@@ -325,14 +325,10 @@ def continued(piece: str) -> str:
     return piece[1:] if piece.startswith(" ") else f"##{piece}"
 
 
-def _letters_of_bytes() -> dict[str, int]:
-    """A letter for each byte: itself where it is a plain sign, else one that nobody types (Radford 2019)."""
-    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in plain]
-    return {chr(byte): byte for byte in plain} | {chr(256 + n): b for n, b in enumerate(others)}
-
-
-_BYTE_OF = _letters_of_bytes()
+# A letter for each byte: itself where it is a plain sign, else one that nobody types (Radford 2019).
+_PLAIN = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+_OTHERS = (byte for byte in range(256) if byte not in _PLAIN)
+_BYTE_OF = {chr(byte): byte for byte in _PLAIN} | {chr(256 + n): b for n, b in enumerate(_OTHERS)}
 
 
 def spelled_bytes(piece: str) -> bytes:

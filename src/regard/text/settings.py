@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from itertools import permutations
 from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -55,13 +55,11 @@ class TextSettings(Settings):
             fault = _not_a_symbol(symbol)
             if fault:
                 raise ValueError(f"'{symbol}' {fault}")
-        known = set(symbols)
-        if len(known) < len(symbols):
+        if len(set(symbols)) < len(symbols):
             raise ValueError("a symbol is there twice")
-        for symbol in symbols:
-            for part in _parts(symbol):
-                if part in known:
-                    raise ValueError(f"'{part}' is part of another symbol")
+        for symbol, other in permutations(symbols, 2):
+            if symbol in other:
+                raise ValueError(f"'{symbol}' is part of another symbol")
         return symbols
 
     @model_validator(mode="after")
@@ -71,13 +69,6 @@ class TextSettings(Settings):
         if self.kind != "byte" and self.vocabulary < fewest:
             raise ValueError(f"a {self.kind} vocabulary needs room for at least {fewest} pieces")
         return self
-
-
-def _parts(symbol: str) -> Iterator[str]:
-    """Every shorter stretch of a symbol that could be a symbol."""
-    for length in range(SHORTEST_SYMBOL, len(symbol)):
-        for start in range(len(symbol) - length + 1):
-            yield symbol[start : start + length]
 
 
 def _not_a_symbol(symbol: str) -> str | None:

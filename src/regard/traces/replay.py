@@ -23,34 +23,8 @@ from regard.decode.hypothesis import Fate
 from regard.models import Model
 from regard.tasks import Task
 from regard.tasks.axis import Axis
-from regard.tasks.search import Found
 from regard.tasks.task import Name, device_of
 from regard.traces.site import TracedSite, observe
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Replay:
-    """The tokens of an answer, every attention between them, its steps, and the tree that it grew in."""
-
-    axes: Mapping[str, Axis]
-    sites: tuple[TracedSite, ...]
-    steps: tuple[TracedStep, ...]
-    tree: Tree | None
-    ribbons: tuple[Ribbon, ...] = ()
-
-
-def replay(task: Task, model: Model, text: str, found: Found) -> Replay:
-    """Force what was found through the model, and keep all of it."""
-    forced = task.forced(text, found.answer)
-    seen, logits = watched(task, model, forced.row)
-    axes = {name: _fitted(axis, model, name, forced.row) for name, axis in forced.axes.items()}
-    sites = tuple(site for path in seen for site in _sites(seen, path, axes))
-    name = task.namer(text)
-    said = task.of_steps(text, logits, forced.ids, found.most)
-    steps = steps_of(said, forced.ids, name, found.given)
-    tree = None if found.tree is None else tree_of(found.tree, steps, name)
-    return Replay(axes, sites, steps, tree, _ribbons(seen, sites, axes))
 
 
 def watched(task: Task, model: Model, row: Mapping[str, np.ndarray]) -> tuple[Seen, Tensor]:
@@ -62,11 +36,11 @@ def watched(task: Task, model: Model, row: Mapping[str, np.ndarray]) -> tuple[Se
     return seen, logits
 
 
-def _ribbons(
+def ribbons_of(
     seen: Seen, sites: tuple[TracedSite, ...], axes: Mapping[str, Axis]
 ) -> tuple[Ribbon, ...]:
     """What each gauge showed, and the coverage of each source that a decoder reads while it keeps count."""
-    ribbons = [
+    found = [
         Ribbon(gauge.name, gauge.axis, _values(seen.shown(path)[0], len(axes[gauge.axis])))
         for path, (gauge, _) in seen.gauges.items()
         if gauge.axis in axes
@@ -74,8 +48,8 @@ def _ribbons(
     for site in sites:
         if "coverage" in seen[site.attention_path][-1].attention.score.sees:
             had = site.weights.mean(0).sum(0)
-            ribbons.append(Ribbon("coverage", site.keys, tuple(map(float, had))))
-    return (*ribbons, *shares(sites, axes))
+            found.append(Ribbon("coverage", site.keys, tuple(map(float, had))))
+    return (*found, *shares(sites, axes))
 
 
 def shares(sites: Sequence[TracedSite], axes: Mapping[str, Axis]) -> tuple[Ribbon, ...]:
@@ -90,7 +64,7 @@ def shares(sites: Sequence[TracedSite], axes: Mapping[str, Axis]) -> tuple[Ribbo
         if site.kind == "choice":
             for number, name in enumerate(axes[SOURCES].pieces):
                 rows.setdefault(name, []).append(site.weights[:, :, number].mean(0))
-        elif site.shares_softmax and site.kind == "cross":
+        elif site.path != site.attention_path and site.kind == "cross":
             rows.setdefault(site.keys, []).append(site.weights.sum(2).mean(0))
     return tuple(
         Ribbon(f"share of {name}", TARGET, tuple(map(float, np.mean(some, 0))))
@@ -102,7 +76,7 @@ def _values(values: Tensor, count: int) -> tuple[float, ...]:
     return tuple(values[:count].float().tolist())
 
 
-def _fitted(axis: Axis, model: Model, name: str, row: Mapping[str, np.ndarray]) -> Axis:
+def fitted(axis: Axis, model: Model, name: str, row: Mapping[str, np.ndarray]) -> Axis:
     """The axis of a source as long as the states that its encoder makes of it."""
     encoder = model.encoders.get(name)
     if encoder is None or name not in row:
@@ -111,7 +85,7 @@ def _fitted(axis: Axis, model: Model, name: str, row: Mapping[str, np.ndarray]) 
     return axis.fitted(encoder.states_of(len(row[name])), front.states_a_column, front.side)
 
 
-def _sites(seen: Seen, path: str, axes: Mapping[str, Axis]) -> list[TracedSite]:
+def sites_of(seen: Seen, path: str, axes: Mapping[str, Axis]) -> list[TracedSite]:
     """One site an attention; of keys that several sources share, one a source."""
     site = seen[path][-1].attention.site
     if site is None or site.queries not in axes or not set(site.key_axes) & axes.keys():

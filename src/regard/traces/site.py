@@ -97,13 +97,8 @@ class TracedSite:
 
     @property
     def attention_path(self) -> str:
-        """The path of the attention itself: `path` names a source, too, where several share its softmax."""
+        """The path of the attention itself: `path` is another where several sources share its softmax."""
         return self.path.removesuffix(f"[{self.keys}]")
-
-    @property
-    def shares_softmax(self) -> bool:
-        """Whether the keys of other sources stand in the same softmax."""
-        return self.attention_path != self.path
 
     def of_keys(self, axis: str, keys: slice) -> TracedSite:
         """The part of it whose keys lie on one axis, where several sources share a softmax."""

@@ -28,7 +28,17 @@ from regard.tasks import TASKS, Prediction, Task
 from regard.tasks.axis import Axis, merge
 from regard.tasks.search import Found, Symbols, find
 from regard.traces import trace_file, trace_header
-from regard.traces.replay import Ribbon, TracedStep, Tree, replay
+from regard.traces.replay import (
+    Ribbon,
+    TracedStep,
+    Tree,
+    fitted,
+    ribbons_of,
+    sites_of,
+    steps_of,
+    tree_of,
+    watched,
+)
 from regard.traces.site import TracedSite, rollout
 
 __all__ = ["Trace", "look_inside", "replayed"]
@@ -176,17 +186,22 @@ def look_inside(
 
 @torch.inference_mode()
 def replayed(task: Task, model: Model, text: str, found: Found, name: str = "") -> Trace:
-    """The trace of an answer that was found before: nothing is searched for."""
+    """The trace of an answer that was found before: it is forced through the model, and not searched for."""
     model.eval()
-    seen = replay(task, model, text, found)
+    forced, symbol = task.forced(text, found.answer), task.namer(text)
+    seen, logits = watched(task, model, forced.row)
+    axes = {name: fitted(axis, model, name, forced.row) for name, axis in forced.axes.items()}
+    sites = tuple(site for path in seen for site in sites_of(seen, path, axes))
+    logits = task.of_steps(text, logits, forced.ids, found.most)
+    steps = steps_of(logits, forced.ids, symbol, found.given)
     return Trace(
-        task.name,
-        name,
-        task.ask(text),
-        found.answer,
-        seen.steps,
-        seen.axes,
-        seen.sites,
-        seen.tree,
-        seen.ribbons,
+        task=task.name,
+        model=name,
+        question=task.ask(text),
+        answer=found.answer,
+        steps=steps,
+        axes=axes,
+        sites=sites,
+        tree=None if found.tree is None else tree_of(found.tree, steps, symbol),
+        ribbons=ribbons_of(seen, sites, axes),
     )

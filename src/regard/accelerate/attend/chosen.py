@@ -47,7 +47,7 @@ class Chosen(AttendForm):
     ) -> Float[Tensor, "b h query value_width"]:
         """The value of the best key; zeros for a query that may see none."""
         scores = formula.scores(attention, query, memory)
-        allowed = formula.written_out(mask, query, memory)
+        allowed = None if mask is None else memory.allowed(query.shape[2])
         if allowed is not None:
             scores = scores.masked_fill(~allowed, -torch.inf)
         best, choice = scores.max(-1, keepdim=True)

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from regard.attention import formula
-from regard.attention.formula import AttendForm, written_out
+from regard.attention.formula import AttendForm
 from regard.attention.mask import Causal, Mask
 from regard.attention.memory import Memory
 from regard.attention.normalise import Softmax
@@ -52,7 +52,7 @@ class Fused(AttendForm):
         assert isinstance(score, DotScore)
         keys = memory.key.shape[2]
         causal = isinstance(mask, Causal) and memory.first == 0 and attention.bias is None
-        allowed = None if causal else written_out(mask, query, memory)
+        allowed = None if causal or mask is None else memory.allowed(query.shape[2])
         pattern = allowed
         if attention.bias is not None:
             pattern = attention.bias(query.shape[2], keys, memory.first).to(query.dtype)

@@ -185,21 +185,18 @@ class _Packing:
             rows, scale = to_rows(rows)
         elif self.weights == "float32" and scale is not None:
             rows, scale = from_rows(rows, scale), None
-        position = self.position(f"{path}.position", embedding.position)
+        position: Added | None = None
+        match embedding.position:
+            case Sinusoidal(width=width, base=base, layout=layout):
+                position = Sinusoidal(width, base, layout)
+            case Learned(width=width):
+                position = Learned(width, 1)
+                weight = self.floats(f"{path}.position.weight")
+                position.weight = nn.Parameter(weight, requires_grad=False)
+            case _:
+                pass
         norm = self.norm(f"{path}.norm", embedding.norm)
         return Table(rows, scale, embedding.scale, position, norm)
-
-    def position(self, path: str, position: Added | None) -> Added | None:
-        match position:
-            case Sinusoidal():
-                return Sinusoidal(position.width, position.base, position.layout)
-            case Learned():
-                weight = self.floats(f"{path}.weight")
-                learned = Learned(position.width, 1)
-                learned.weight = nn.Parameter(weight, requires_grad=False)
-                return learned
-            case _:
-                return None
 
     def product(
         self,

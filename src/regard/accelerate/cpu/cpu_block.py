@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import torch
@@ -177,12 +178,21 @@ def _exactly(
     and c is chosen so that it stays below 2^24. A key that is hidden has weight 0 and adds nothing.
     """
     rows, heads, queries, _ = query.shape
-    key_scale, value_scale = kept.scales(filled)
+    assert kept.scale is not None
+    key_scale, value_scale = kept.scale[..., :filled]
     work = PRODUCT * query.numel() * filled
-    flat, scores = _vectors(rows * heads, queries, filled)
+    size = rows * heads * queries * filled
+    # One line of whole vectors, of which exp is the same everywhere.
+    flat = torch.empty(-(-size // VECTOR) * VECTOR)
+    scores = flat[:size].view(rows * heads, queries, filled)
     keys = kept.unscaled(0, filled, scratch).transpose(1, 2)
-    shared(work, _multiplied, query.reshape(rows * heads, queries, -1), keys, scores)
-    weights = _seen(scores.view(rows, heads, queries, filled), key_scale, sight)
+    multiply = partial(torch.bmm, out=scores)
+    shared(work, multiply, query.reshape(rows * heads, queries, -1), keys)
+    weights = scores.view(rows, heads, queries, filled)
+    if sight is None:
+        weights.mul_(key_scale)
+    else:
+        torch.addcmul(sight, weights, key_scale, out=weights)
     weights.sub_(weights.amax(-1, keepdim=True).sub_(constant(LOG_FINEST)))
     flat.clamp_(min=VANISHING).exp_().round_()
     total = _total(weights)
@@ -201,21 +211,3 @@ def _total(weights: Tensor) -> Tensor:
     if weights.shape[-1] < LONG:
         return weights.sum(-1, keepdim=True)
     return weights.sum(-1, keepdim=True, dtype=torch.float64).float()
-
-
-def _multiplied(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
-    return torch.bmm(left, right, out=out)
-
-
-def _vectors(count: int, queries: int, filled: int) -> tuple[Tensor, Tensor]:
-    """Memory for scores, and all of it as one line of whole vectors, of which exp is the same everywhere."""
-    size = count * queries * filled
-    flat = torch.empty(-(-size // VECTOR) * VECTOR)
-    return flat, (flat[:size] if size % VECTOR else flat).view(count, queries, filled)
-
-
-def _seen(scores: Tensor, scale: Tensor, sight: Tensor | None) -> Tensor:
-    """The scores in their scale, without what is hidden."""
-    if sight is None:
-        return scores.mul_(scale)
-    return torch.addcmul(sight, scores, scale, out=scores)

@@ -135,7 +135,7 @@ class LeanDecoder(Decoder[LeanState]):
         """One symbol of each hypothesis."""
         state = state.extended()
         with alone(whole=self.whole):
-            states = self.table.at(tokens, state.position)
+            states = self.table(tokens.unsqueeze(1), state.position)
             for number, block in enumerate(self.blocks):
                 states = _say(block.attention, states, state, number)
                 if block.cross is not None:

@@ -35,25 +35,18 @@ class Table:
     position: Added | None
     norm: Norm | None
 
-    def __call__(self, ids: Int[Tensor, " rows"]) -> Float[Tensor, "rows width"]:
-        """The embeddings alone, in fresh memory."""
-        found = self.rows.index_select(0, ids)
+    def __call__(
+        self, ids: Int[Tensor, "batch length"], first: int = 0
+    ) -> Float[Tensor, "rows width"]:
+        """Symbols at positions `first`, `first` + 1, .., all rows of all sequences under each other."""
+        every = ids.flatten()
+        states = self.rows.index_select(0, every)
         if self.scale is None:
-            return found.mul_(self.factor)
-        return found * self.scale.index_select(0, ids).mul_(self.factor).unsqueeze(1)
-
-    def at(self, ids: Int[Tensor, " rows"], position: int) -> Float[Tensor, "rows width"]:
-        """Symbols that all stand at one position."""
-        states = self(ids)
+            states.mul_(self.factor)
+        else:
+            states = states * self.scale.index_select(0, every).mul_(self.factor).unsqueeze(1)
         if self.position is not None:
-            states.add_(self.position.table(1, position))
-        return states if self.norm is None else self.norm(states)
-
-    def sequence(self, ids: Int[Tensor, "batch length"]) -> Float[Tensor, "rows width"]:
-        """Symbols at positions 0, 1, 2, .., all rows of all sequences under each other."""
-        states = self(ids.flatten())
-        if self.position is not None:
-            states.view(*ids.shape, -1).add_(self.position.table(ids.shape[1]))
+            states.view(*ids.shape, -1).add_(self.position.table(ids.shape[1], first))
         return states if self.norm is None else self.norm(states)
 
 
@@ -85,15 +78,13 @@ class LeanEncoder(Encoder):
         states = torch.empty(batch, length, self.width)
         with alone(whole=self.whole):
             for part in portions(batch, length):
-                states[part] = self._read(source[part], None if sight is None else sight[part])
+                words, seen = source[part], None if sight is None else sight[part]
+                rows = self.table(words)
+                for reading, feed in self.blocks:
+                    rows = feed(_read(reading, rows, len(words), seen, whole=self.whole))
+                rows = rows if self.norm is None else self.norm(rows)
+                states[part] = rows.view(*words.shape, -1)
         return Encoded(states, padding)
-
-    def _read(self, source: Source, sight: Tensor | None) -> Float[Tensor, "batch length width"]:
-        states = self.table.sequence(source)
-        for reading, feed in self.blocks:
-            states = feed(_read(reading, states, len(source), sight, whole=self.whole))
-        states = states if self.norm is None else self.norm(states)
-        return states.view(*source.shape, -1)
 
 
 def portions(batch: int, length: int) -> Iterator[slice]:

@@ -88,11 +88,6 @@ class Kept:
             return numbers
         return numbers * self.scale[..., :filled].transpose(3, 4)
 
-    def scales(self, filled: int) -> Float[Tensor, "two rows heads 1 filled"]:
-        """What keys, and what values, are worth."""
-        assert self.scale is not None
-        return self.scale[..., :filled]
-
     def unscaled(
         self, which: int, filled: int, scratch: Tensor | None
     ) -> Float[Tensor, "rows_heads filled width"]:

@@ -190,15 +190,14 @@ def _most() -> int:
     """
     try:
         packed = _packed(torch.full((16, 64), 127, dtype=torch.int8), torch.ones(16))
-        return next((most for most in (255, 127) if _is_exact(packed, most)), 0)
+        for most in (255, 127):
+            rows = (torch.full((count, 64), float(most)) for count in (1, 65))
+            found = (_multiply()(row, 1.0, 0, packed) for row in rows)
+            if all(bool((one == 64 * 127 * most).all()) for one in found):
+                return most
     except (RuntimeError, AttributeError):
-        return 0
-
-
-def _is_exact(packed: Any, most: int) -> bool:
-    """Whether the largest integers come out right, however many rows there are."""
-    rows = (torch.full((count, 64), float(most)) for count in (1, 65))
-    return all(bool((_multiply()(row, 1.0, 0, packed) == 64 * 127 * most).all()) for row in rows)
+        pass
+    return 0
 
 
 @cache
