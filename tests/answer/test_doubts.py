@@ -1,14 +1,20 @@
-"""What is doubtful about translations is told once for each reason, with the first place."""
+"""What is doubtful about answers is told once for each reason, with the first place."""
+
+from functools import partial
 
 import pytest
 
-from regard.answer.passage import Doubts, lost_number
+from regard.answer.passage import Doubts, doubtful, lost_number
 
 KNOWN = ("en", "fr", "de")
 
 
+def doubts_of(**manner):
+    return Doubts(partial(doubtful, to="fr", reads=KNOWN, **manner), "line")
+
+
 def test_each_reason_is_told_once_with_the_place_of_the_first():
-    doubts = Doubts("fr", KNOWN, "line")
+    doubts = doubts_of()
     doubts.add(1, "Two dogs run.", "Deux chiens courent.")
     for number in (2, 5, 7):
         doubts.add(number, "Bonjour le monde", "Bonjour au monde")
@@ -22,10 +28,11 @@ def test_each_reason_is_told_once_with_the_place_of_the_first():
     ]
 
 
-def test_a_model_of_one_pair_is_never_doubted():
-    doubts = Doubts(None, ())
-    doubts.add(1, "a b c d", "a b c d")
-    assert doubts.told() == []
+def test_what_a_model_without_a_card_reads_is_not_known():
+    """One that goes from Spanish into French and German was said to know these two, and refused Spanish."""
+    spanish = "Hola, ¿qué tal estás hoy?"
+    assert doubtful(spanish, "Bonjour !", "fr", ()) is None
+    assert doubtful("Bonjour le monde", "Bonjour", "fr", ()) == "this looks like French already"
 
 
 @pytest.mark.parametrize(
@@ -48,7 +55,7 @@ def test_a_long_number_that_the_answer_does_not_have(text, answer, lost):
 
 
 def test_a_lost_number_is_told_also_where_the_language_was_named():
-    doubts = Doubts("fr", KNOWN, "line", is_spoken_named=True)
+    doubts = doubts_of(is_spoken_named=True)
     doubts.add(1, "Hola, ¿qué tal estás hoy?", "Hola, ¿qué tal estás hoy?")
     doubts.add(2, "It costs $1,299.99.", "Ça coûte 1 2199,99 $.")
     assert doubts.told() == ["line 2: the number 1,299.99 is not in the answer"]

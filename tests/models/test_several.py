@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from regard.accelerate.cpu import lean
+from regard.errors import UsageError
 from regard.models import ModelSettings, Padded, Sizes, SourceSize, build
 
 BLOCKS = {
@@ -46,6 +47,16 @@ def sources(batch=3, *, void=0.0):
         "words": Padded(words, torch.tensor([5, 3, 4][:batch])),
         "picture": Padded(picture, lengths),
     }
+
+
+def test_settings_for_one_of_several_sources_are_refused_where_there_is_one():
+    """They were ignored, and then the weights had no room for them: a run that no command could read."""
+    settings = ModelSettings.model_validate(
+        {"encoder": RNN, "encoders": {"left": BLOCKS}, "reader": RNN}
+    )
+    with pytest.raises(UsageError) as refused:
+        build(settings, Sizes(source=7, target=11))
+    assert refused.value.where == "model.encoders.left"
 
 
 @pytest.mark.parametrize(("kind", "how"), WAYS)

@@ -10,10 +10,46 @@ from regard.data.example import Pointed
 from regard.decode import DecodeSettings
 from regard.errors import DataError, ModelFileError
 from regard.tasks import TASKS, Point
-from regard.tasks.point import LARGEST, items_of
+from regard.tasks.point import LARGEST, Seen, items_of
+from regard.text import TextSettings
 from tests.tasks.kit import EXAMPLES, batch_of, model_of, task_of
 
 numbers = st.floats(-LARGEST, LARGEST)
+
+
+ROWS = [Pointed(((0.5, 2.0), (0.25, 7.0)), (0, 1)), Pointed(((1.0, -3.0),) * 4, (0,))]
+
+
+def test_it_remembers_between_which_numbers_it_learned_and_how_many():
+    task = Point.learn(lambda: iter(ROWS), TextSettings())
+    assert task.seen == Seen(2, 4, (0.25, -3.0), (1.0, 7.0))
+    again = Point.from_dict(task.to_dict())
+    assert (again.features, again.seen) == (2, task.seen)
+    assert again.unlike("0.5,0 1,7 0.25,-3", ()) is None
+    for text in ("0.5,0 1.01,0", "0.5,0 1,-3.5"):
+        assert "numbers between" in again.unlike(text, ())
+    assert again.unlike("0.5,0", ()) == "it learned from rows of 2 to 4 items: this is a guess"
+    assert "rows of 2 to 4" in again.unlike(" ".join(["0.5,0"] * 5), ())
+
+
+def test_runs_made_before_it_remembered_say_nothing():
+    assert Point.from_dict({"features": "2"}).unlike("1e9,0 5,5", ()) is None
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"fewest": 1, "most": 2, "lowest": [0.0], "highest": [1.0]}',
+        '{"fewest": 1, "most": 2, "lowest": [0.0, "a"], "highest": [1.0, 2.0]}',
+        '{"fewest": 1, "most": 2, "lowest": [0.0, 1.0], "highest": [1.0, 2.0], "more": 1}',
+    ],
+)
+def test_a_damaged_memory_is_refused(document):
+    with pytest.raises(ModelFileError):
+        Point.from_dict({"features": "2", "seen": document})
 
 
 @given(st.lists(st.tuples(numbers, numbers), max_size=6))

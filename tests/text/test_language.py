@@ -93,6 +93,26 @@ def test_languages_of_others_are_not_judged():
     assert doubt("Hola, ¿qué tal estás hoy?", None, ()) is None
 
 
+def test_addresses_and_hours_are_in_no_language():
+    """`com` is a word of Portuguese, and `am` one of German: such lines were refused."""
+    for text in (
+        "Chris Abel Manager, Risk Controls chris.abel@example.com <mailto:c.abel@example.com> 713.853",
+        "See www.example.com, https://example.com/das/und/com or mail.example.com",
+        "09/08/2000 09:55 AM",
+    ):
+        assert doubt(text, None, ("en",)) is None
+        assert doubt(text, "fr", KNOWN) is None
+
+
+def test_the_languages_that_a_model_reads_are_named():
+    assert doubt("Das ist ein schöner Tag.", None, ("en",)) == (
+        "this looks like German, and the model knows English"
+    )
+    assert doubt("Das ist ein schöner Tag.", "fr", ("en", "fr")) == (
+        "this looks like German, and the model knows English and French"
+    )
+
+
 @pytest.mark.parametrize(
     "name", ["fr", "FR", "French", "french", "français", "fra", "fr-CA", "fr_FR", " fr "]
 )

@@ -243,6 +243,8 @@ export interface TraceAbout {
   readonly language: string;
   /** the language of the answer; empty if there is one alone */
   readonly to: string;
+  /** why the answer may be wrong; empty if nothing is known */
+  readonly doubt: string;
   /** numbers along an axis, such as gates */
   readonly ribbons: readonly Ribbon[];
   /** the path of the site that best shows the answer's origin */

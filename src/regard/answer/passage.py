@@ -175,8 +175,8 @@ def woven(text: str, parts: Sequence[Part], answers: Sequence[Prediction | None]
     )
 
 
-# Why a translation may be none, or wrong: the text is in a strange language, it came back as it was, or a
-# number of it is lost.
+# Why an answer may be wrong: of a translation, that its text is in a strange language, that it came back as
+# it was, or that a number of it is lost.
 
 _WORDS = 3  # of a text that comes back as it was; fewer may well be a name
 _WORD = re.compile(r"[^\W\d_]+")
@@ -198,30 +198,31 @@ def lost_number(text: str, answer: str) -> str | None:
     return None
 
 
+def doubtful(
+    text: str, answer: str, to: str | None, reads: Sequence[str], *, is_spoken_named: bool = False
+) -> str | None:
+    """Why a translation may be wrong. A text whose language somebody named is not asked about it."""
+    why = None if is_spoken_named else doubt(text, to, reads)
+    if why is not None:
+        return why
+    if not is_spoken_named and answer == text and len(_WORD.findall(text)) >= _WORDS:
+        return "this came back as it was"
+    lost = lost_number(text, answer)
+    return None if lost is None else f"the number {lost} is not in the answer"
+
+
 @final
 @dataclass
 class Doubts:
-    """Collects why answers may be no translations, or wrong ones; `noun` is what one text is called.
+    """Collects why answers may be wrong, each reason once; `noun` is what one text is called."""
 
-    Texts whose language somebody named are not asked about it.
-    """
-
-    to: str | None
-    known: Sequence[str]
+    why: Callable[[str, str], str | None]
     noun: str = "text"
-    is_spoken_named: bool = False
     _found: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, number: int, text: str, answer: str) -> None:
         """Look at a text, counted from 1, and its answer."""
-        if not self.known:
-            return
-        why = None if self.is_spoken_named else doubt(text, self.to, self.known)
-        copied = answer == text and len(_WORD.findall(text)) >= _WORDS
-        if why is None and copied and not self.is_spoken_named:
-            why = "this came back as it was"
-        if why is None and (lost := lost_number(text, answer)) is not None:
-            why = f"the number {lost} is not in the answer"
+        why = self.why(text, answer)
         if why is not None:
             self._found.setdefault(why, []).append(number)
 

@@ -12,7 +12,7 @@ import torch
 
 from regard.answer.capacity import Room, fitting
 from regard.answer.engine import Choice, Engine, Forms, Note, Precision
-from regard.answer.passage import Doubts, Part, Passages
+from regard.answer.passage import Doubts, Part, Passages, doubtful
 from regard.box.card import Card
 from regard.box.card import read as read_card
 from regard.decode import DecodeSettings
@@ -251,13 +251,29 @@ class Predictor(Verbs):
             remedy="leave out `to` and `split`",
         )
 
-    def doubt(self, texts: Sequence[str], answers: Sequence[str], to: str | None) -> None:
-        """Note where a text is in no language that is known, came back as it was, or lost a number."""
-        doubts = Doubts(None if to is None else chosen(to, self.languages), self.languages)
+    def doubts(
+        self, to: str | None = None, noun: str = "text", *, is_spoken_named: bool = False
+    ) -> Doubts:
+        """Collects why answers may be wrong: a question unlike all that was learned, a number lost."""
+        reads = self.card.languages if self.card is not None else ()
+
+        def why(text: str, answer: str) -> str | None:
+            if self.languages:
+                return doubtful(text, answer, to, reads, is_spoken_named=is_spoken_named)
+            return self.learned.unlike(text, reads)
+
+        return Doubts(why, noun)
+
+    def noted(
+        self, texts: Sequence[str], answers: list[Prediction], to: str | None = None
+    ) -> list[Prediction]:
+        """Note where an answer may be wrong: a strange language, a lost number, numbers never learned."""
+        doubts = self.doubts(None if to is None else chosen(to, self.languages))
         for number, (text, answer) in enumerate(zip(texts, answers, strict=True), start=1):
-            doubts.add(number, text, answer)
+            doubts.add(number, text, answer.text)
         for told in doubts.told():
             self.engine.note(told)
+        return answers
 
     def fitting(self, texts: Sequence[str], *, truncate: bool = False) -> list[str]:
         """The texts, when the model can read all of each; longer ones are refused, or cut and noted (D6)."""

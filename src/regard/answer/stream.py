@@ -200,10 +200,8 @@ class Stream:
         self, lines: Iterator[TextLine], advance: Progress | None = None
     ) -> Iterator[list[tuple[TextLine, Prediction]]]:
         """Each line with its answer, in order, some at a time; in the end what is doubtful about them."""
-        from regard.answer.passage import Doubts
-
         named = self.manner.spoken is not None
-        doubts = Doubts(self.manner.to, self.predictor.languages, "line", is_spoken_named=named)
+        doubts = self.predictor.doubts(self.manner.to, "line", is_spoken_named=named)
         for some in self._answers(lines, advance):
             for line, answer in some:
                 doubts.add(line.number, line.text, answer.text)

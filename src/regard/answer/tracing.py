@@ -21,6 +21,7 @@ from regard.settings.decode import changed
 from regard.tasks import Prediction
 from regard.tasks.axis import Axis, Tokens, joined
 from regard.tasks.search import Found, Symbols
+from regard.text.languages import chosen
 from regard.traces.trace import Trace, replayed
 from regard.traces.unrolled import Unrolled, unrolled
 
@@ -48,9 +49,12 @@ def trace(
     own = changed(settings or predictor.run.settings.decode, {"beam": beam})
     part = predictor.whole(text, to)
     if part is None:
-        return _seen(predictor, text, own, prefix, truncate, answer)
-    bare = text[len(text) - part.span[1] :]  # without a tag that somebody typed
-    return _part_of(predictor, bare, part, own, prefix, truncate, answer)
+        seen = _seen(predictor, text, own, prefix, truncate, answer)
+    else:
+        text = text[len(text) - part.span[1] :]  # without a tag that somebody typed
+        seen = _part_of(predictor, text, part, own, prefix, truncate, answer)
+    doubts = predictor.doubts(None if to is None else chosen(to, predictor.languages))
+    return replace(seen, doubt=doubts.why(text, seen.answer.text) or "")
 
 
 def unroll(

@@ -306,7 +306,10 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
     predictor = Predictor.load(run, "cpu", note=output.say, looking=True)
     if not text and to is None and predictor.card is not None and predictor.card.directions:
         to = predictor.card.directions[0].partition("-")[2]
-    return trace(predictor, text or _own_question(predictor), beam=beam, to=to)
+    seen = trace(predictor, text or _own_question(predictor), beam=beam, to=to)
+    if seen.doubt:
+        output.say(f"note: {seen.doubt}")
+    return seen
 
 
 def _save(seen: Trace, picture: _Picture, places: Mapping[str, Path | None]) -> None:

@@ -264,7 +264,8 @@ def _answer(
         changed(target.settings.decode, choices)
     predictor = _loaded(run, machine, looking=shown.looking)
     if target.settings is None:  # an archive shows its settings only now
-        target = Target(run, predictor.run.settings)
+        reads = predictor.card.languages if predictor.card is not None else ()
+        target = Target(run, predictor.run.settings, reads)
         manner = _fitting(target, task, languages, texts, choices)
     decode = changed(predictor.run.settings.decode, choices)
     _stream(job, predictor, decode, manner, machine)

@@ -115,16 +115,20 @@ class Target:
 
     run: Path
     settings: RunSettings | None  # None for an archive, which is unpacked only once
+    reads: tuple[str, ...] = ()  # the languages of its questions, where its card says them
 
     @classmethod
     def of(cls, run: Path) -> Target:
         """Read the settings of a run folder, or of a model in the box."""
+        from regard.box.card import read
         from regard.run.find import folder_of, read_settings
 
         if run.is_file():
             return cls(run, None)
         with folder_of(run) as folder:
-            return cls(run, read_settings(folder / "config.toml"))
+            card = read(folder)
+            reads = card.languages if card is not None else ()
+            return cls(run, read_settings(folder / "config.toml"), reads)
 
     @property
     def reads_files(self) -> bool:
@@ -184,7 +188,7 @@ class Target:
             if text.startswith(tuple(map(tag, known))):
                 continue
             to = target_of(text, manner.to, known)
-            why = doubt(text, to, known)
+            why = doubt(text, to, self.reads)
             if why is not None:
                 others = [code for code in known if code != to]
                 remedy = f"if it is none, name its language: --from {others[0]}"

@@ -161,6 +161,12 @@ def _tie(encoder: Encoder, other: Encoder) -> None:
 def _encoders(settings: ModelSettings, sizes: Sizes) -> Encoder | dict[str, Encoder] | None:
     """One encoder, or one a source: what has no settings of its own has those of the one encoder."""
     if not sizes.sources:
+        for name in settings.encoders:
+            raise UsageError(
+                f"there is no source '{name}': this task has one source at the most",
+                where=f"model.encoders.{name}",
+                remedy="put its settings under [model.encoder], or leave them out",
+            )
         if settings.encoder is None:
             return None
         return _encoder(settings.encoder, sizes.only, SOURCE)

@@ -365,6 +365,9 @@ class TraceAbout(BaseModel):
     sites: list[Site]
     language: Annotated[str, Field(description="of the question, guessed; empty if of no matter")]
     to: Annotated[str, Field(description="the language of the answer; empty if there is one alone")]
+    doubt: Annotated[
+        str, Field(description="why the answer may be wrong; empty if nothing is known")
+    ]
     ribbons: Annotated[list[Ribbon], Field(description="numbers along an axis, such as gates")]
     look: Annotated[
         str, Field(description="the path of the site that best shows the answer's origin")

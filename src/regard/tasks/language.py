@@ -18,6 +18,7 @@ from regard.tasks.batch import Batch, padded, shifted
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, only
 from regard.tasks.writing import Spelled
 from regard.text import END, Codec, TextSettings
+from regard.text.languages import doubt
 
 
 @final
@@ -55,6 +56,10 @@ class Language(Spelled):
     def sizes(self) -> Sizes:
         """A target vocabulary only."""
         return Sizes(target=self.target.size, begin=self.target.begin, end=END)
+
+    def unlike(self, text: str, reads: Sequence[str]) -> str | None:
+        """The language of the beginning."""
+        return doubt(text, None, reads)
 
     def rows(self, examples: Sequence[Example]) -> list[Row]:
         """The source is empty."""

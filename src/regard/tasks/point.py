@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import final
 
 import numpy as np
@@ -14,12 +16,79 @@ from regard.errors import DataError, ModelFileError, UsageError
 from regard.evaluate import Metric, exact_match, tour_scores, word_error
 from regard.models import SOURCE, Sizes
 from regard.question import Question
+from regard.strict_json import loads
 from regard.tasks.axis import Axis, Items, Tokens
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
 from regard.text import TextSettings
 
 LARGEST = float(np.finfo(np.float32).max)
 STOP = 0  # place 0 ends; place j + 1 is item j
+
+
+@final
+@dataclass(frozen=True)
+class Seen:
+    """What training saw: how many items a row had, and between which numbers each feature lay."""
+
+    fewest: int
+    most: int
+    lowest: tuple[float, ...]
+    highest: tuple[float, ...]
+
+    @classmethod
+    def of(cls, items: Sequence[Sequence[float]]) -> Seen:
+        """One row."""
+        features = list(zip(*items, strict=False))
+        lowest, highest = tuple(map(min, features)), tuple(map(max, features))
+        return cls(len(items), len(items), lowest, highest)
+
+    def and_of(self, other: Seen) -> Seen:
+        """Two rows, or as many as both have seen."""
+        return Seen(
+            min(self.fewest, other.fewest),
+            max(self.most, other.most),
+            tuple(map(min, self.lowest, other.lowest)),
+            tuple(map(max, self.highest, other.highest)),
+        )
+
+    def unlike(self, items: Sequence[Sequence[float]]) -> str | None:
+        """What of a row lies outside, in words."""
+        own = Seen.of(items)
+        for low, high, least, most in zip(
+            self.lowest, self.highest, own.lowest, own.highest, strict=True
+        ):
+            if least < low or most > high:
+                return f"it learned from numbers between {low:g} and {high:g}: this is a guess"
+        if not self.fewest <= own.fewest <= self.most:
+            return (
+                f"it learned from rows of {self.fewest:,} to {self.most:,} items: this is a guess"
+            )
+        return None
+
+    def to_json(self) -> str:
+        """All four."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, document: str, features: int) -> Seen:
+        """What `to_json` wrote, for items of so many features; anything else is a `ModelFileError`."""
+        match loads(document, where="tokenizer.json"):
+            case {
+                "fewest": int(few),
+                "most": int(most),
+                "lowest": [*low],
+                "highest": [*high],
+                **more,
+            }:
+                numbers = (*low, *high)
+                is_whole = not more and len(low) == len(high) == features
+                if is_whole and all(isinstance(number, float) for number in numbers):
+                    return cls(few, most, tuple(low), tuple(high))
+        raise ModelFileError(
+            "what training saw is damaged",
+            where="tokenizer.json",
+            remedy="put back the tokenizer.json of this run",
+        )
 
 
 @final
@@ -31,6 +100,7 @@ class Point(Task):
     """
 
     features: int = 1
+    seen: Seen | None = None  # None for runs that were made before it was kept
     name = "point"
     verb = "point"
     method = "point"
@@ -47,9 +117,14 @@ class Point(Task):
         settings: TextSettings,  # noqa: ARG003
         progress: Progress | None = None,  # noqa: ARG003
     ) -> Point:
-        """Only how many numbers an item has."""
+        """How many numbers an item has, and in which range they, and the rows, lie."""
+        features, seen = 0, None
         for example in only(examples(), Pointed):
-            return cls(len(example.items[0]))
+            features = features or len(example.items[0])
+            row = Seen.of(example.items)
+            seen = row if seen is None else seen.and_of(row)
+        if seen is not None:
+            return cls(features, seen)
         raise DataError(
             "there is nothing to learn from: no example at all",
             where="data.train",
@@ -62,8 +137,9 @@ class Point(Task):
         return Sizes(features=2, begin=STOP, end=STOP)
 
     def to_dict(self) -> dict[str, str]:
-        """The width of an item."""
-        return {"features": str(self.features)}
+        """The width of an item, and what training saw."""
+        seen = {} if self.seen is None else {"seen": self.seen.to_json()}
+        return {"features": str(self.features), **seen}
 
     @classmethod
     def from_dict(cls, documents: Mapping[str, str]) -> Point:
@@ -75,7 +151,8 @@ class Point(Task):
                 where="tokenizer.json",
                 remedy="put back the tokenizer.json of this run",
             )
-        return cls(int(width))
+        seen = documents.get("seen")
+        return cls(int(width), None if seen is None else Seen.from_json(seen, int(width)))
 
     @property
     def sizes(self) -> Sizes:
@@ -105,6 +182,14 @@ class Point(Task):
     def encode(self, text: str) -> np.ndarray:
         """The items."""
         return self._frames(items_of(text))
+
+    def unlike(self, text: str, reads: Sequence[str]) -> str | None:  # noqa: ARG002
+        """Numbers, or rows, of a size that training never saw."""
+        with suppress(DataError):  # which is told where it is answered
+            items = items_of(text)
+            if items and self.seen is not None:
+                return self.seen.unlike(items)
+        return None
 
     def forced(self, text: str, answer: Prediction) -> Forced:
         """Items, the places that can be pointed at, and what each step pointed at and had read."""

@@ -36,6 +36,7 @@ from regard.tasks.task import (
     only,
 )
 from regard.text import PAD, Codec, Labels, TextSettings
+from regard.text.languages import doubt
 from regard.text.words import words_of
 
 SHOWN = 5  # labels in a sentence
@@ -82,6 +83,10 @@ class Labelling(Task, ABC):
             return ""
         known = f"{share:,} of {counts.total():,} labels are unknown to the model"
         return f"{known}, and count as wrong: {_some(strange)}"
+
+    def unlike(self, text: str, reads: Sequence[str]) -> str | None:
+        """Its language."""
+        return doubt(text, None, reads)
 
     def pieces_of(self, row: Row) -> dict[str, tuple[str, ...]]:
         """The text; labels are whole."""

@@ -290,6 +290,13 @@ class Task(ABC):
         """What is doubtful about the labels of a test; nothing, where answers are no labels."""
         return ""
 
+    def unlike(self, text: str, reads: Sequence[str]) -> str | None:  # noqa: ARG002
+        """Why an answer would be a guess: how a question is unlike all that was learned, where that is known.
+
+        `reads` has the languages of the questions that it learned from, if somebody wrote them down.
+        """
+        return None
+
     def files(self, text: str) -> tuple[str, ...]:
         """The files of this machine that a question names; a picture or a sound that is sent names none."""
         if self.sources == (SOURCE,):

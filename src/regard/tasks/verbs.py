@@ -108,8 +108,10 @@ class Verbs(ABC):
         """Answers with their scores, whatever the task."""
 
     @abstractmethod
-    def doubt(self, texts: Sequence[str], answers: Sequence[str], to: str | None) -> None:
-        """Note what is doubtful about translations."""
+    def noted(
+        self, texts: Sequence[str], answers: list[Prediction], to: str | None = None
+    ) -> list[Prediction]:
+        """The answers, after a note of what is doubtful about them."""
 
     def require(self, task: str) -> None:
         """Refuse to do what the model was not trained for."""
@@ -155,10 +157,12 @@ class Verbs(ABC):
         told to `split`.
         """
         self.require("translate")
+        asked = listed(texts)
         split = bool(self.languages) if split is None else split
-        answers = self.predict(texts, to=to, split=split, beam=beam, truncate=truncate)
+        answers = self.noted(
+            asked, self.predict(asked, to=to, split=split, beam=beam, truncate=truncate), to
+        )
         translations = [answer.text for answer in answers]
-        self.doubt(listed(texts), translations, to)
         return translations[0] if isinstance(texts, str) else translations
 
     @overload
@@ -170,9 +174,10 @@ class Verbs(ABC):
     ) -> list[tuple[str, str]] | list[list[tuple[str, str]]]:
         """The words of each text, each with its tag."""
         self.require("tag")
+        asked = listed(texts)
         tagged = [
             list(zip(answer.words, answer.symbols, strict=True))
-            for answer in self.predict(texts, truncate=truncate)
+            for answer in self.noted(asked, self.predict(asked, truncate=truncate))
         ]
         return tagged[0] if isinstance(texts, str) else tagged
 
@@ -187,7 +192,11 @@ class Verbs(ABC):
     def classify(self, texts: str | Texts, *, truncate: bool = False) -> str | list[str]:
         """The label of each text, or the model's word for being unsure (`decode.sure`), if it has one."""
         self.require("classify")
-        labels = [self.worded(answer).text for answer in self.predict(texts, truncate=truncate)]
+        asked = listed(texts)
+        labels = [
+            self.worded(answer).text
+            for answer in self.noted(asked, self.predict(asked, truncate=truncate))
+        ]
         return labels[0] if isinstance(texts, str) else labels
 
     @overload
@@ -255,8 +264,10 @@ class Verbs(ABC):
         """
         self.require("point")
         texts = written(problems, self.learned.features)
+        asked = listed(texts)
         positions = [
-            [int(name) for name in answer.symbols] for answer in self.predict(texts, beam=beam)
+            [int(name) for name in answer.symbols]
+            for answer in self.noted(asked, self.predict(asked, beam=beam))
         ]
         return positions[0] if isinstance(texts, str) else positions
 
@@ -278,8 +289,9 @@ class Verbs(ABC):
     ) -> str | list[str]:
         """Each text, and what the model says comes next: the likeliest, or drawn by chance (`sample`)."""
         self.require("language")
+        asked = listed(texts)
         tree = {**self.decode.model_dump(), "sample": sample, "seed": seed}
         decode = parse(DecodeSettings, tree, where="decode")
-        drawn = self.predict(texts, max_length=max_length, decode=decode)
+        drawn = self.noted(asked, self.predict(asked, max_length=max_length, decode=decode))
         continued = [answer.text for answer in drawn]
         return continued[0] if isinstance(texts, str) else continued

@@ -157,11 +157,17 @@ _SCRIPTS = {
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LONGEST = 4_000  # characters that are looked at
+# What is in no language: `com` is a word of Portuguese, and the `am` of `10 am` one of German.
+_NO_WORDS = re.compile(r"(?<!\S)\S*(?:@|://)\S*|\bwww\.\S*|\.(?:com|org|net)\b|\d\s*[ap]m\b")
+
+
+def _lowered(text: str) -> str:
+    return _NO_WORDS.sub(" ", text[:_LONGEST].lower())
 
 
 def scores(text: str) -> dict[str, float]:
     """How much speaks for each language: a small word as much as three signs."""
-    lowered = text[:_LONGEST].lower().replace("’", "'")
+    lowered = _lowered(text).replace("’", "'")
     found = dict.fromkeys(NAMES, 0.0)
     for word in _WORD.findall(lowered):
         owners = [name for name, known in _KNOWN.items() if word in known]
@@ -221,7 +227,7 @@ def stranger(text: str) -> str | None:
     script = _script(text[:_LONGEST])
     if script is not None:
         return f"{script} script"
-    lowered = text[:_LONGEST].lower()
+    lowered = _lowered(text)
     words = Counter(_WORD.findall(lowered.replace("’", "'")))
     ours = frozenset().union(*_KNOWN.values())
     found = {
@@ -235,22 +241,24 @@ def stranger(text: str) -> str | None:
     return _OTHERS[best] if found[best] >= needed else None
 
 
-def doubt(text: str, to: str | None, known: Sequence[str]) -> str | None:
-    """Why a translation of this text would not be one: it is in that language already, or in a strange one.
+def doubt(text: str, to: str | None, reads: Sequence[str]) -> str | None:
+    """Why an answer to this text would be a guess: it is in no language that the model reads.
 
-    None where there is no doubt, or where the languages of the model are others than those told apart here.
+    Or, of a translation, in the language that it goes `to`. None where there is no doubt; where nobody
+    knows what the model reads, or that is a language that is not told apart here, only `to` is doubted.
     """
-    if not known or not set(known) <= NAMES.keys():
-        return None
-    strange = stranger(text)
-    if strange is not None:
-        names = [NAMES[code] for code in known]
-        return f"this looks like {strange}, and the model knows {', '.join(names[:-1])} and {names[-1]}"
     ranked = sorted(scores(text).items(), key=lambda item: -item[1])
     (best, most), (_, second) = ranked[:2]
-    if best == to and most >= 3 and most > 2 * second:
-        return f"this looks like {NAMES[best]} already"
-    return None
+    is_plain = most >= 3 and most > 2 * second
+    if reads and set(reads) <= NAMES.keys():
+        strange = stranger(text) or (
+            NAMES[best] if is_plain and most > 3 and best not in reads else None
+        )
+        if strange is not None:
+            *some, last = (NAMES[code] for code in reads)
+            names = f"{', '.join(some)} and {last}" if some else last
+            return f"this looks like {strange}, and the model knows {names}"
+    return f"this looks like {NAMES[best]} already" if is_plain and best == to else None
 
 
 def _script(text: str) -> str | None:

@@ -34,6 +34,7 @@ def overview(trace: Trace) -> dict[str, Any]:
         "task": trace.task,
         "language": language,
         "to": to,
+        "doubt": trace.doubt,
         "model": trace.model,
         "question": trace.question,
         "answer": trace.answer.as_dict(),

@@ -59,6 +59,9 @@ class Trace:
     tree: Tree | None = None
     ribbons: tuple[Ribbon, ...] = ()
     look: Look | None = None  # what the model's card says is best looked at; no part of the file
+    doubt: str = (
+        ""  # why the answer may be wrong, if anything is known against it; no part of the file
+    )
 
     def site(self, which: str | int | None = None) -> TracedSite:
         """A site by its path or number, or the one that best shows where the answer comes from."""
