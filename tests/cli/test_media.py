@@ -140,6 +140,67 @@ def test_what_it_cannot_do_is_refused_by_name(case, tell, tmp_path):
     code, _, err = tell("export", case.run, "--to", "huggingface", "--out", tmp_path / "hf")
     assert (code, "cannot hold this model" in err) == (2, True), err
     assert not (tmp_path / "hf").exists()
-    if case.kind != "both":
-        code, _, err = tell("predict", case.run, case.data)
-        assert (code, "this is a folder" in err) == (3, True), err
+
+
+def _lines(out: str) -> list[str]:
+    """An untrained model may say any character that `splitlines` splits at."""
+    return out.split("\n")[:-1]
+
+
+def test_a_folder_is_answered_file_by_file_behind_their_names(case, tell, tmp_path):
+    if case.kind == "both":
+        assert tell("predict", case.run, case.data)[0] == 2
+        return
+    files = sorted(path for path in case.data.iterdir() if path.suffix == Path(case.file).suffix)
+    code, out, err = tell("predict", case.run, *files)
+    assert code == 0, err
+    named = [f"{path}\t{text}" for path, text in zip(files, _lines(out), strict=True)]
+    code, out, err = tell("predict", case.run, case.data)
+    assert (code, _lines(out)) == (0, named), err
+    table = tmp_path / "answers.tsv"
+    parts = ["--shard", "2/3", "--output", table]
+    assert tell("predict", case.run, case.data, *parts)[0] == 0
+    assert _lines(table.read_text(encoding="utf-8")) == named[1::3]
+    assert tell("predict", case.run, case.data, *parts, "--resume")[1] == ""
+
+
+def test_of_a_folder_scores_and_alternatives_have_the_name_before_each(case, tell, tell_json):
+    if case.kind == "both":
+        return
+    _, out, _ = tell("predict", case.run, case.data, "--scores", "--n-best", "2")
+    cells = [line.split("\t") for line in _lines(out)]
+    assert len(cells) == 12
+    assert {len(row) for row in cells} <= {2, 3}  # an alternative that does not exist is blank
+    assert [row[0] for row in cells[::2]] == [row[0] for row in cells[1::2]]
+    code, out, _ = tell("predict", case.run, case.data, "--json")
+    assert (code, [json.loads(line)["input"] for line in _lines(out)]) == (
+        0,
+        [row[0] for row in cells[::2]],
+    )
+
+
+def test_a_folder_without_such_files_is_refused_and_one_bad_file_is_named(case, tell, tmp_path):
+    if case.kind == "both":
+        return
+    code, _, err = tell("predict", case.run, tmp_path)
+    noun = case.kind.removesuffix("s")
+    assert (code, f"there is no {noun} in this folder" in err) == (3, True), err
+    for name in (Path(case.file).name, f"broken{Path(case.file).suffix}"):
+        (tmp_path / name).write_bytes(Path(case.file).read_bytes())
+    (tmp_path / name).write_bytes(Path(case.file).read_bytes()[:99])
+    code, _, err = tell("predict", case.run, tmp_path)
+    assert (code, name in err, "--keep-going" in err) == (3, True, True), err
+    code, out, err = tell("predict", case.run, tmp_path, "--keep-going")
+    assert (code, len(_lines(out)), name in err) == (0, 2, True), err
+
+
+def test_a_line_whose_file_is_missing_or_whose_question_is_broken_is_named(case, tell, tmp_path):
+    gone = case.question.replace("3 ü", "9 ü")
+    for wrong in (gone, '{"en": "a", "picture"') if case.kind == "both" else (gone,):
+        (tmp_path / "asked.txt").write_text(f"{case.question}\n{wrong}\n", encoding="utf-8")
+        code, _, err = tell("predict", case.run, "--input", tmp_path / "asked.txt")
+        assert (code, "asked.txt:2" in err, "--keep-going" in err) == (2, True, True), err
+        code, out, err = tell(
+            "predict", case.run, "--input", tmp_path / "asked.txt", "--keep-going"
+        )
+        assert (code, len(_lines(out)), _lines(out)[1]) == (0, 2, ""), err

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from regard.data.lines import Stream as ByteStream
 from regard.data.lines import TextLine
-from regard.errors import DataError, UsageError
+from regard.errors import DataError, MissingFileError, RegardError, UsageError
 from regard.run.system import disk_errors
 from regard.settings.decode import DecodeSettings
 from regard.text.languages import chosen, target_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _SHARD = re.compile(r"(\d{1,9})/(\d{1,9})")
 _BREAKS = str.maketrans("\r\n", "  ")  # an answer is one line, whatever the model says
+_CELL = str.maketrans("\r\n\t", "   ")
 
 
 @final
@@ -65,11 +66,15 @@ class Shard:
 @final
 @dataclass(frozen=True)
 class Form:
-    """How an answer is written: its text, a score before it, several alternatives, or a JSON object."""
+    """How an answer is written: its text, a score before it, several alternatives, or a JSON object.
+
+    Answers to the files of a folder are `named`: each stands behind its file, as in a table.
+    """
 
     n_best: int = 1
     scores: bool = False
     as_json: bool = False
+    named: bool = False
 
     @property
     def lines_each(self) -> int:
@@ -90,7 +95,8 @@ class Form:
             f"{score:.4f}\t" * self.scores + text.translate(_BREAKS) for text, score in ranked
         ]
         written += [""] * (self.n_best - len(written))
-        return "".join(f"{one}\n" for one in written)
+        start = f"{line.text.translate(_CELL)}\t" if self.named else ""
+        return "".join(f"{start}{one}\n" for one in written)
 
 
 @final
@@ -215,7 +221,9 @@ class Stream:
         while taken := list(islice(lines, self.chunk)):
             try:
                 answers = self._together(taken, advance)
-            except DataError:
+            except (DataError, UsageError) as fault:
+                if not _is_of_a_line(fault):
+                    raise
                 # One by one, to name the line that is at fault, or to go on without it.
                 yield from ([(line, self._alone(line))] for line in taken)
             else:
@@ -243,12 +251,31 @@ class Stream:
     def _alone(self, line: TextLine) -> Prediction:
         try:
             return self._together([line], None)[0]
-        except DataError as fault:
+        except (DataError, UsageError) as fault:
+            if not _is_of_a_line(fault):
+                raise
             where = f"{self.name}:{line.number}"
+            if _names_a_file(fault):
+                where = f"{where}, {fault.where}"
             if not self.keep_going:
-                remedy = fault.remedy or "mend it, or answer such lines with nothing: --keep-going"
-                raise DataError(fault.what, where, remedy) from None
+                remedy = (
+                    f"{fault.remedy or 'mend it'}; or answer such lines with nothing: --keep-going"
+                )
+                raise type(fault)(fault.what, where, remedy) from None
             self.note(f"{where}: {fault.what}; answered with nothing")
             from regard.answer.predictor import EMPTY
 
             return EMPTY
+
+
+def _is_of_a_line(fault: DataError | UsageError) -> bool:
+    """Whether one line is at fault: what it says, or a file that it names; and not what was chosen for all."""
+    return isinstance(fault, DataError | MissingFileError) or fault.where.startswith("question")
+
+
+def _names_a_file(fault: RegardError) -> bool:
+    if isinstance(fault, MissingFileError):
+        return True
+    with suppress(OSError, ValueError):  # a place can be longer than any path
+        return Path(fault.where).is_file()
+    return False

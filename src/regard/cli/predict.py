@@ -159,6 +159,7 @@ def caption(
 
     - `regard caption digits strip.png` asks one of them
     - `regard caption runs/mine dog.jpg cat.png`
+    - `regard caption runs/mine photographs/ > captions.tsv` answers every picture of a folder, behind its name
     - `regard caption runs/mine < files.txt > captions.txt` answers every line of a list of files
     """
     _answer(caption, asked, lines, shown, machine, None, alternatives, search, chance)
@@ -181,6 +182,7 @@ def transcribe(
 
     - `regard transcribe digits.wav` asks the model that comes with regard
     - `regard transcribe runs/mine one.wav two.wav`
+    - `regard transcribe runs/mine recordings/ > texts.tsv` answers every sound of a folder, behind its name
     - `regard transcribe runs/mine < files.txt > texts.txt` answers every line of a list of files
     """
     _answer(transcribe, asked, lines, shown, machine, None, alternatives, search, chance)
@@ -203,6 +205,7 @@ def predict(
 
     - `regard predict runs/mine "a text" "and another"`
     - `regard predict runs/mine < input.txt > output.txt` answers every line of a file
+    - `regard predict runs/mine photographs/` answers every picture or sound of a folder, behind its name
     """
     _answer(predict, asked, lines, shown, machine, languages, alternatives, search, chance)
 
@@ -251,8 +254,7 @@ def _answer(
     n_best = alternatives.n_best if alternatives is not None else 1
     target = Target.of(run)
     _check(texts, lines, shown, n_best, files=target.reads_files)
-    form = Form(n_best, shown.scores, shown.as_json)
-    job = _Job(texts, lines, Shard.parse(lines.shard), form, shown.looking)
+    share, files = Shard.parse(lines.shard), target.files_of(texts)
     choices = {
         **(vars(search) if search is not None else {}),
         **({**vars(chance), "sample": chance.sample or None} if chance is not None else {}),
@@ -267,7 +269,10 @@ def _answer(
         reads = predictor.card.languages if predictor.card is not None else ()
         target = Target(run, predictor.run.settings, reads)
         manner = _fitting(target, task, languages, texts, choices)
+        files = target.files_of(texts)
     decode = changed(predictor.run.settings.decode, choices)
+    form = Form(n_best, shown.scores, shown.as_json, named=files != texts)
+    job = _Job(files, lines, share, form, shown.looking)
     _stream(job, predictor, decode, manner, machine)
 
 
@@ -341,6 +346,8 @@ def _total(job: _Job, predictor: Predictor, manner: Manner) -> Callable[[], int]
 
     source, passages = job.lines.source, predictor.passages if manner.split else None
     if passages is None:
+        if source is None and len(job.texts) > 1:
+            return lambda: job.share.size(len(job.texts))
         return None if source is None else lambda: job.share.size(count_lines(source))
     if source is not None:
         return lambda: sum(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from regard.errors import MissingFileError, UsageError
+from regard.errors import DataError, MissingFileError, UsageError
 from regard.question import SPELLED
 from regard.tasks.names import BY_SENTENCES, COMMANDS, LEARNS_FROM, READS_FILES
 
@@ -39,7 +39,7 @@ def meant(words: Sequence[str], model: str | None, task: str) -> tuple[Path, lis
             raise no_such_run(model)
         return Path(model), list(words)
     first = words[0] if words else None
-    if first is not None and task in READS_FILES and _is_question(first):
+    if first is not None and task in READS_FILES and _is_question(first, task):
         return _of_the_box(task), list(words)
     if first is not None and (_exists(first) or first in box.names()):
         _refuse_text(first)
@@ -135,6 +135,22 @@ class Target:
         """Whether its questions name pictures or sounds; what is in an archive is not known yet, and may."""
         return self.settings is None or self.settings.task in READS_FILES
 
+    def files_of(self, texts: Sequence[str]) -> list[str]:
+        """The same texts, where the pictures or sounds in a folder stand for the folder."""
+        task = self.settings.task if self.settings is not None else ""
+        if task not in READS_FILES:
+            return list(texts)
+        files: list[str] = []
+        for text in texts:
+            is_folder = _exists(text) and Path(text).is_dir()
+            found = _media(Path(text), task) if is_folder else [text]
+            if not found:
+                noun = "sound" if task == "transcribe" else "picture"
+                remedy = f"name a folder whose {noun}s lie in it, not in folders below"
+                raise DataError(f"there is no {noun} in this folder", text, remedy)
+            files += found
+        return files
+
     @property
     def languages(self) -> tuple[str, ...]:
         """The languages that a translator can be asked for."""
@@ -208,14 +224,27 @@ def _exists(word: str) -> bool:
     return False
 
 
-def _is_question(word: str) -> bool:
-    """Whether a word is a picture or a sound, and no model: a file that is no archive, or its data."""
+def _is_question(word: str, task: str) -> bool:
+    """Whether a word is pictures or sounds, and no model: a file that is no archive, its data, a folder."""
     if word.startswith(("data:", SPELLED)):
         return True
-    if not _exists(word) or not Path(word).is_file() or Path(word).suffix == ".zip":
+    path = Path(word)
+    if not _exists(word) or path.suffix == ".zip":
         return False
+    if path.is_dir():
+        return not (path / "config.toml").exists() and bool(_media(path, task))
     _refuse_text(word)
     return True
+
+
+def _media(folder: Path, task: str) -> list[str]:
+    """The pictures or sounds that lie in a folder, by name; not those of folders below."""
+    from regard.data.formats.format import PICTURES, SOUNDS, listed
+    from regard.run.system import disk_errors
+
+    kinds = SOUNDS if task == "transcribe" else PICTURES
+    with disk_errors("read", folder):
+        return [str(path) for path in listed(folder) if path.suffix.lower() in kinds]
 
 
 def _is_pathlike(word: str) -> bool:
