@@ -269,7 +269,7 @@ class Stream:
 
 
 def _is_of_a_line(fault: DataError | UsageError) -> bool:
-    """Whether one line is at fault: what it says, or a file that it names; and not what was chosen for all."""
+    """Whether one line is at fault, by what it says or a file that it names, and no choice for all."""
     return isinstance(fault, DataError | MissingFileError) or fault.where.startswith("question")
 
 

@@ -159,7 +159,7 @@ def caption(
 
     - `regard caption digits strip.png` asks one of them
     - `regard caption runs/mine dog.jpg cat.png`
-    - `regard caption runs/mine photographs/ > captions.tsv` answers every picture of a folder, behind its name
+    - `regard caption runs/mine photographs/ > captions.tsv` names and answers all of a folder
     - `regard caption runs/mine < files.txt > captions.txt` answers every line of a list of files
     """
     _answer(caption, asked, lines, shown, machine, None, alternatives, search, chance)
@@ -182,7 +182,7 @@ def transcribe(
 
     - `regard transcribe digits.wav` asks the model that comes with regard
     - `regard transcribe runs/mine one.wav two.wav`
-    - `regard transcribe runs/mine recordings/ > texts.tsv` answers every sound of a folder, behind its name
+    - `regard transcribe runs/mine recordings/ > texts.tsv` names and answers all of a folder
     - `regard transcribe runs/mine < files.txt > texts.txt` answers every line of a list of files
     """
     _answer(transcribe, asked, lines, shown, machine, None, alternatives, search, chance)
