@@ -89,6 +89,20 @@ def test_the_files_are_previewed(case, tell):
     assert code == 0
     assert "6 " in out
     assert {"sounds": "s  ", "pictures": "48 x 48 pixels", "both": "bild 0 ü.png"}[case.kind] in out
+    if case.kind == "both":  # its pictures are previewed, each behind its name, before the target
+        lines = [line.strip() for line in out.splitlines()]
+        place = lines.index("picture: bild 0 ü.png")
+        assert lines[place + 1 : place + 3] == ["48 x 48 pixels, in colour", "no 0"]
+
+
+def test_sounds_among_several_sources_are_previewed_with_their_loudness(tell, tmp_path):
+    (tmp_path / "a.wav").write_bytes(wav.encode(spoken("bano mi", 3)[0]))
+    (tmp_path / "all.tsv").write_text("en\tvoice\tde\n" + "a word\ta.wav\tein Wort\n" * 3)
+    columns = ["--from", "en", "--from", "voice", "--to", "de"]
+    code, out, _ = tell("data", tmp_path / "all.tsv", *columns)
+    assert code == 0
+    assert "voice: a.wav  0.8" in out
+    assert any(mark in out for mark in "▃▄▅▆▇")
 
 
 def test_answers_are_the_same_by_argument_by_line_and_as_json(case, tell, tell_json, tmp_path):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, final
 
 from regard.errors import DataError, UsageError
-from regard.question import Image, Question, Sound, Source
+from regard.question import SPELLED, Image, Question, Sound, Source
 
 
 class Example(ABC):
@@ -33,9 +34,9 @@ class Example(ABC):
         """Input and output as text, line below line."""
 
     @property
-    def pictured(self) -> str:
-        """The picture that belongs to it, as a path or a data URL; nothing, where there is none."""
-        return ""
+    def pictured(self) -> Mapping[int, str]:
+        """The pictures that belong to it, as paths or data URLs, by their places among what is shown."""
+        return {}
 
     def line(self) -> str:
         """All of it on one line."""
@@ -251,9 +252,9 @@ class Captioned(Example):
         return cls(first, (second,))
 
     @property
-    def pictured(self) -> str:
+    def pictured(self) -> Mapping[int, str]:
         """The picture."""
-        return self.picture
+        return {0: self.picture}
 
     def shown(self) -> tuple[str, ...]:
         """The picture's name above its texts."""
@@ -267,7 +268,7 @@ class Captioned(Example):
     @property
     def name(self) -> str:
         """The name of its file; of one that was drawn, that it was."""
-        return "(drawn)" if self.picture.startswith("data:") else Path(self.picture).name
+        return _file_name(self.picture, "(drawn)")
 
     @property
     def asked(self) -> str:
@@ -320,9 +321,7 @@ class Spoken(Example):
     @property
     def name(self) -> str:
         """The name of its file; of one that is all in the data URL, that it is."""
-        if self.sound.startswith("data:"):
-            return "(sound)"
-        return self.sound if self.sound.startswith("spell:") else Path(self.sound).name
+        return _file_name(self.sound, "(sound)")
 
     @property
     def asked(self) -> str:
@@ -435,6 +434,13 @@ class Several(Example):
         """Each source, then the target."""
         return (*(_named(name, one) for name, one in self.question.sources.items()), self.target)
 
+    @property
+    def pictured(self) -> Mapping[int, str]:
+        """The pictures among its sources, where they are files."""
+        sources = enumerate(self.question.sources.values())
+        images = {n: one.data for n, one in sources if isinstance(one, Image)}
+        return {n: data for n, data in images.items() if isinstance(data, str)}
+
     def line(self) -> str:
         """`en: two dogs | de: zwei Hunde  ->  deux chiens`."""
         sources = " | ".join(short(one) for one in self.shown()[:-1])
@@ -458,10 +464,23 @@ class Several(Example):
 
 
 def _named(name: str, source: Source) -> str:
-    if isinstance(source, Image | Sound):
-        shown = Path(source.data).name if isinstance(source.data, str) else "numbers"
-        return f"{name}: {shown}"
-    return f"{name}: {source}"
+    """A text after its name; a file by its own name, a sound with its length and loudness."""
+    if not isinstance(source, Image | Sound):
+        return f"{name}: {source}"
+    if not isinstance(source.data, str):
+        return f"{name}: numbers"
+    if isinstance(source, Image):
+        return f"{name}: {_file_name(source.data, '(drawn)')}"
+    from regard.data.sound import glance
+
+    return f"{name}: {_file_name(source.data, '(sound)')}  {glance(source.data)}"
+
+
+def _file_name(origin: str, held: str) -> str:
+    """The name of a file; of a data URL, what it holds; of a word to spell, the word."""
+    if origin.startswith("data:"):
+        return held
+    return origin if origin.startswith(SPELLED) else Path(origin).name
 
 
 @final

@@ -51,7 +51,7 @@ def toy_card(toy: Toy) -> RenderableType:
         Text(),
         *(Text(f"  {example.line()}") for example in toy.examples("train", ROWS)),
         Text(f"  {toy.probe.line()}  (watched while learning)"),
-        *([Thumbnail(toy.probe.pictured)] if toy.probe.pictured else []),
+        *map(Thumbnail, toy.probe.pictured.values()),
         Text(),
         Text(
             f"task: {task_for(toy.kind)}, one symbol a {'letter' if toy.unit == 'char' else toy.unit}"

@@ -47,9 +47,12 @@ def data_report(report: Report) -> RenderableType:
     if report.rows:
         rows = _grid()
         for number, row in enumerate(report.rows, 1):
-            question, *answers = (_text(shortened(one_line(side), SHOWN)) for side in row.shown())
-            drawn = [Thumbnail(row.pictured)] if row.pictured else []
-            rows.add_row(_faint(str(number)), Group(question, *drawn, *answers))
+            sides: list[RenderableType] = []
+            for place, side in enumerate(row.shown()):
+                sides.append(_text(shortened(one_line(side), SHOWN)))
+                if place in row.pictured:
+                    sides.append(Thumbnail(row.pictured[place]))
+            rows.add_row(_faint(str(number)), Group(*sides))
         parts += [Text(), rows]
     if report.warnings:
         warnings = _grid()
