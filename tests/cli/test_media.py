@@ -103,6 +103,12 @@ def test_sounds_among_several_sources_are_previewed_with_their_loudness(tell, tm
     assert code == 0
     assert "voice: a.wav  0.8" in out
     assert any(mark in out for mark in "▃▄▅▆▇")
+    sizes = [f"--set=model.{part}.width=8" for part in ("encoder", "reader")]
+    words = [*columns, "--valid", tmp_path / "all.tsv", "-o", tmp_path / "run", *SHORT, *sizes]
+    code, _, err = tell("train", tmp_path / "all.tsv", *words)
+    assert (code, "transformer encoder of en, rnn encoder of voice" in err) == (0, True), err
+    card = (tmp_path / "run" / "README.md").read_text()
+    assert """regard look run '{"en": "...", "voice": {"sound": "FILE"}}'""" in card
 
 
 def test_answers_are_the_same_by_argument_by_line_and_as_json(case, tell, tell_json, tmp_path):

@@ -159,3 +159,33 @@ def test_a_run_that_goes_on_keeps_what_it_decided(tmp_path):
     path = tmp_path / "config.toml"
     path.write_text(to_toml(written))
     assert place([tmp_path], None)[1].fast() == written
+
+
+def three_kinds(folder):
+    """A table with a sentence, a picture, a sound and features, and what they become."""
+    for name in ("a.png", "b.wav", "c.npz"):
+        (folder / name).write_bytes(b"nothing is read of it yet")
+    table = folder / "all.tsv"
+    table.write_text("en\tpicture\tvoice\tfar\tde\n" + "a dog\ta.png\tb.wav\tc.npz\tein Hund\n" * 3)
+    sources = ["en", "picture", "voice", "far"]
+    return {"train": [table], "more": {"data": {"sources": sources, "target": "de"}}}
+
+
+def test_pictures_and_sounds_among_several_sources_are_read_by_encoders_for_them(tmp_path):
+    settings = resolve(**three_kinds(tmp_path), changes=["model.encoder.width=24"])
+    own = settings.model.encoders
+    assert list(own) == ["picture", "voice"]  # a text and features have the encoder of the preset
+    assert (own["picture"].front.kind, own["picture"].width) == ("convolution", 24)
+    assert (own["voice"].kind, own["voice"].pyramid, own["voice"].width) == ("rnn", 2, 24)
+    assert settings.batch.max_length == settings.batch.tokens
+
+
+def test_an_encoder_that_somebody_chose_for_a_source_stays(tmp_path):
+    given = three_kinds(tmp_path)
+    chosen = {"picture": {"kind": "transformer", "width": 8, "front": {"kind": "patches"}}}
+    more = {**given.pop("more"), "model": {"encoders": chosen}, "batch": {"max_length": 700}}
+    settings = resolve(**given, more=more)
+    assert settings.model.encoders["picture"].front.kind == "patches"
+    assert settings.batch.max_length == 700
+    whole = {**more, "model": {"encoder": {"kind": "rnn"}, "reader": {"kind": "rnn"}}}
+    assert resolve(**given, more=whole).model.encoders == {}

@@ -64,6 +64,19 @@ class Run:
     def __repr__(self) -> str:
         return f"Run({self.task.name}, {self.folder})"
 
+    @property
+    def reads(self) -> str:
+        """What reads, in words: one encoder, or that of each source."""
+        model, sources = self.settings.model, self.task.sources
+        every = {name: model.encoders.get(name, model.encoder) for name in sources}
+        named = {
+            name: "no" if one is None else one.kind if one.front.kind == "plain" else one.front.kind
+            for name, one in every.items()
+        }
+        if len(set(named.values())) == 1:
+            return f"{named[sources[0]]} {'encoder' if len(sources) == 1 else 'encoders'}"
+        return ", ".join(f"{kind} encoder of {name}" for name, kind in named.items())
+
     @classmethod
     def create(
         cls,

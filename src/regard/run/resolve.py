@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import Any, final
 
 from regard.config import merge, overlay, parse, read_toml
-from regard.data.example import Kind
+from regard.data.example import Kind, Several
 from regard.data.toys import toy as toy_named
 from regard.errors import UsageError
 from regard.presets import DEFAULT_OF, FEW_EXAMPLES, default_for, preset
+from regard.question import Image, Sound
 from regard.run.corpus import Corpus
 from regard.run.find import folder_of, read_settings
 from regard.run.settings import DataSettings, RunSettings
 from regard.settings.architecture import ModelSettings, encoder_of
 from regard.tasks.names import example_of, task_for
+
+LOOKED_AT = 100  # examples that tell what the sources are
 
 # A model that is trained already needs small steps, and few.
 GENTLE = {"steps": 1000, "rate": 2e-4, "schedule": "cosine", "warmup": 100}
@@ -74,6 +77,7 @@ def resolve(
         name = usual_preset(task, parse(DataSettings, tree.get("data", {}), where="data"))
     if name is not None:
         tree = _over_preset(preset(name), tree)
+        _suit_sources(tree)
     _suit_toy(tree)
     return parse(RunSettings, tree, str(config or f"preset {name}"), changes)
 
@@ -205,6 +209,34 @@ def _over_preset(base: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:
     if tree.get("data", {}).get("train") or tree.get("data", {}).get("toy"):
         base = {key: value for key, value in base.items() if key != "data"}
     return merge(base, tree)
+
+
+def _suit_sources(tree: dict[str, Any]) -> None:
+    """Pictures and sounds among the sources of a preset have encoders for them, unless some are chosen."""
+    data = parse(DataSettings, tree.get("data", {}), where="data")
+    if example_of(tree.get("task")) is not Several or not data.train:
+        return
+    model, kinds = tree["model"], _kinds_of(Corpus.of(data, tree["task"]))
+    width = model.get("encoder", {}).get("width", 256)
+    usual = {
+        Image: {"kind": "front", "width": width, "front": {"kind": "convolution"}},
+        Sound: {"kind": "rnn", "cell": "lstm", "width": width, "layers": 3, "pyramid": 2},
+    }
+    own = {name: usual[kind] for name, kind in kinds.items()}
+    tree["model"] = {**model, "encoders": {**own, **model.get("encoders", {})}}
+    if Sound in kinds.values():  # a sound has a hundred frames a second
+        batch = tree.get("batch", {})
+        tree["batch"] = {"max_length": batch.get("tokens", 4096), **batch}
+
+
+def _kinds_of(corpus: Corpus) -> dict[str, type[Image | Sound]]:
+    """Which sources are files of pictures or sounds, by the first examples; features are neither."""
+    kinds: dict[str, type[Image | Sound]] = {}
+    for one in islice(corpus.examples("train"), LOOKED_AT):
+        for name, source in one.question.sources.items() if isinstance(one, Several) else ():
+            if isinstance(source, Image | Sound) and not str(source.data).endswith(".npz"):
+                kinds[name] = type(source)
+    return kinds
 
 
 def _suit_toy(tree: dict[str, Any]) -> None:

@@ -131,7 +131,7 @@ def facts_of(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     skipped = f", {facts['skipped']:,} too long and left out" if facts["skipped"] else ""
     yield "task", run.task.name
     yield "data", f"{one_line(named)} ({examples}{skipped})"
-    parts = [f"{model.encoder.kind} encoder"] if model.encoder else []
+    parts = [run.reads] if model.encoder or model.encoders else []
     parts.append(f"{model.reader.kind} reader")
     parts += _attention(model.reader)
     yield "model", f"{', '.join(parts)}, {facts['parameters']:,} parameters"

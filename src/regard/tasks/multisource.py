@@ -115,6 +115,13 @@ class Multisource(WritingFromFiles):
         return tuple(self.readings)
 
     @property
+    def typed(self) -> str:
+        """All sources by name: a text, or the file of a picture or of a sound."""
+        as_typed = {"text": "...", "picture": {"image": "FILE"}, "sound": {"sound": "FILE"}}
+        asked = {name: as_typed[one.kind] for name, one in self.readings.items()}
+        return f"'{json.dumps(asked)}'"
+
+    @property
     def columns(self) -> dict[str, ColumnKind]:
         """Each source as its reading stores it."""
         return {**{name: one.column for name, one in self.readings.items()}, "target": Ids()}

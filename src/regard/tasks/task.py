@@ -34,6 +34,8 @@ from regard.text import END, Codec, Labels, TextSettings
 if TYPE_CHECKING:
     from regard.tasks.objective import Term
 
+TEXT = '"..."'  # a question that is a text, as a person types it
+
 Examples = Callable[[], Iterator[Example]]
 Progress = Callable[[int], None]
 Row = Mapping[str, np.ndarray]
@@ -131,6 +133,11 @@ class Task(ABC):
     chunk: ClassVar[int] = 2_000  # examples that are encoded at once
     writes_text: ClassVar[bool] = False  # whether scores may lower-case and tokenise its answers
     continues: ClassVar[bool] = False  # whether an answer begins with the question
+
+    @property
+    def typed(self) -> str:
+        """A question as a person types it, with dots for what is asked: a text, or a file."""
+        return "FILE" if self.accepts else TEXT
 
     @property
     def packs(self) -> bool:

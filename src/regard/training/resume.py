@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, final
@@ -14,13 +13,12 @@ from regard.models import build, count_parameters
 from regard.run import files
 from regard.run.folder import Run
 from regard.run.origin import refuse_other
+from regard.tasks.task import TEXT
 from regard.training.events import Listener
 from regard.training.guard import Guard, Meter
 from regard.training.progress import Learned, Progress
 from regard.training.step import Stepper
 from regard.training.world import World
-
-TEXT = '"..."'  # a question that is a text, as a person types it
 
 
 @final
@@ -121,7 +119,7 @@ def card(run: Run, best_step: int) -> str:
     best = [e for e in entries if e["kind"] == "valid" and e["step"] == best_step]
     # Names alone: a card travels, and where files lay on one machine is nobody else's business.
     learned = settings.data.toy or ", ".join(Path(name).name for name in settings.data.train)
-    asked = _asked(run)
+    asked = run.task.typed
     lines = [
         f"# {run.folder.name}",
         "",
@@ -133,7 +131,7 @@ def card(run: Run, best_step: int) -> str:
         _row(("learned from", learned)),
         *(_row(("started from", Path(name).name)) for name in [settings.start] if name),
         f"| examples | {len(run.store('train')):,} training, {len(run.store('valid')):,} held out |",
-        f"| model | {_encoders(run)}, {settings.model.reader.kind} reader |",
+        f"| model | {run.reads}, {settings.model.reader.kind} reader |",
         f"| parameters | {count_parameters(build(settings.model, run.task.sizes)):,} |",
         f"| best step | {best_step:,} |",
         *(_row(metric) for entry in best[-1:] for metric in _metrics(entry)),
@@ -149,29 +147,6 @@ def card(run: Run, best_step: int) -> str:
         "`config.toml` holds all that decided this run; the same settings, data and seed give it again.",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _encoders(run: Run) -> str:
-    """What reads: one encoder, or that of each source."""
-    model, sources = run.settings.model, run.task.sources
-    kinds = {name: model.encoders.get(name, model.encoder) for name in sources}
-    named = {
-        name: "no" if own is None else own.kind if own.front.kind == "plain" else own.front.kind
-        for name, own in kinds.items()
-    }
-    if len(set(named.values())) == 1:
-        return f"{named[sources[0]]} {'encoder' if len(sources) == 1 else 'encoders'}"
-    return ", ".join(f"{kind} encoder of {name}" for name, kind in named.items())
-
-
-def _asked(run: Run) -> str:
-    """A question as it is typed: a text, a file, or the sources by their names."""
-    task = run.task
-    if len(task.sources) == 1:
-        return "FILE" if task.accepts else TEXT
-    sizes = task.sizes.sources
-    files = {name: {"image": "FILE"} if sizes[name].features else "..." for name in task.sources}
-    return f"'{json.dumps(files)}'"
 
 
 def _metrics(entry: dict[str, Any]) -> list[tuple[str, str]]:
