@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import UsageError
-from regard.question import Image, Question, Sound, listed, single
+from regard.question import Image, Question, Sound, listed, single, titled
 
 NUMBER = st.floats(width=32, allow_nan=False, allow_infinity=False)
 SEVERAL = ("word", "picture", "voice", "points")
@@ -88,3 +88,20 @@ def test_a_path_is_not_taken_for_numbers():
 def test_a_question_needs_no_torch():
     program = "import sys, regard; regard.Question('a'); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "title"),
+    [
+        ("two dogs", ("source",), "two dogs"),
+        ('{"en": "a dog", "picture": {"image": "far/dog.png"}}', ("en", "picture"),
+         "en: a dog; picture: dog.png"),
+        ('{"voice": {"sound": "data:audio/wav;base64,AAAA"}, "at": [[0.1, 0.2]]}', ("voice", "at"),
+         "voice: (sound); at: (numbers)"),
+        ('{"en": "a dog"}', ("source", "target"), '{"en": "a dog"}'),  # of a translator, it is a text
+        ('{"en": ', ("en",), '{"en": '),
+        ("data:image/png;base64,AAAA", ("source",), "(picture)"),
+    ],
+)  # fmt: skip
+def test_a_title_says_the_sources_and_not_how_they_are_written(question, names, title):
+    assert titled(question, names) == title

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from regard.errors import ModelFileError, UsageError, kind_of
@@ -183,10 +185,36 @@ def named_files(sources: Iterable[Any]) -> tuple[str, ...]:
     return tuple(one for one in data if isinstance(one, str) and not one.startswith(held))
 
 
-def titled(question: str) -> str:
-    """A question as a title: a picture or a sound that it holds is named, not spelled."""
+def titled(question: str, names: Collection[str] = ()) -> str:
+    """A question as a title: a picture or a sound that it holds is named, not spelled.
+
+    Several sources, if these are their names, stand one after the other: `en: a dog; picture: dog.png`.
+    """
     kinds = {"image": "(picture)", "audio": "(sound)"}
+    several = _several_of(question, names)
+    if several is not None:
+        question = "; ".join(f"{name}: {_in_title(one)}" for name, one in several.items())
     return _HELD.sub(lambda held: kinds[held[1]], str(question))
+
+
+def _several_of(question: str, names: Collection[str]) -> Mapping[str, Any] | None:
+    """The sources of a question in JSON, if these are their names."""
+    if not names or not question.startswith("{"):
+        return None
+    with suppress(ModelFileError):
+        tree = loads(question, where="question")
+        if isinstance(tree, dict) and tree and set(tree) <= set(names):
+            return tree
+    return None
+
+
+def _in_title(source: Any) -> str:
+    """A text as it is, a file by its name."""
+    named = (source.get(kind) for kind in ("image", "sound")) if isinstance(source, dict) else ()
+    path = next((one for one in named if isinstance(one, str)), None)
+    if path is not None:
+        return path if path.startswith(("data:", SPELLED)) else PurePath(path).name
+    return source if isinstance(source, str) else "(numbers)"
 
 
 # What is asked in Python, checked: texts are strings, and a pointer's `[0.3, 0.1]` is the text `0.3 0.1`.

@@ -136,7 +136,10 @@ def test_a_pointers_answer_is_drawn_in_the_plane(folder, tell, tell_json, tmp_pa
     assert all(number in out for number in "0123")
     assert "a line through" in err
     picture = tmp_path / "hull.svg"
-    assert tell("look", folder("hull"), items, "--plane", "--svg", picture)[0] == 0
+    painted = tmp_path / "plane.png"
+    files = ["--svg", picture, "--png", painted]
+    code, out, err = tell("look", folder("hull"), items, "--plane", *files)
+    assert (code, out, painted.read_bytes()[:4]) == (0, "", b"\x89PNG"), err
     assert "a line through" in picture.read_text()
     code, _, err = tell("look", folder("point"), "3 1 2", "--plane")
     assert (code, "does not lie in a plane" in err) == (2, True)

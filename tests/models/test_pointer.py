@@ -66,6 +66,21 @@ def test_it_also_is_after_some_places_were_taken():
     assert weights[1, 3, 0] == 1.0
 
 
+def test_one_that_visits_all_shows_no_weight_on_a_stop_that_it_cannot_say():
+    """Its map had nearly all weight on `stop` while it pointed on."""
+    name = "point-visits-all"
+    model, example = model_of(name), example_of(name, lengths=(3, 3))
+    inputs = torch.tensor([[0, 2, 3, 1], [0, 3, 1, 2]])
+    with watch(model) as seen:
+        logits = model(example.source, example.lengths, inputs)
+    weights = seen.weights("reader.attention")[:, 0]
+    assert_close(logits.softmax(-1), weights)
+    assert weights[:, :3, 0].eq(0).all()
+    assert weights[:, 3, 0].eq(1).all()
+    model.train()
+    assert model(example.source, example.lengths, inputs).softmax(-1)[:, :3, 0].lt(1e-6).all()
+
+
 def test_the_next_step_reads_the_state_of_the_place_pointed_at(begun):
     pointer, state = begun
     _, after = pointer.step(state, torch.tensor([4, 2]))

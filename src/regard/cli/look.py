@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from typer import Option
 
 from regard.cli import output
 from regard.cli.command import command
+from regard.cli.look_inside import Files, write
 from regard.cli.options import (
     SAVED,
     Asked,
@@ -153,7 +154,7 @@ def look(
     - `regard look "The black cat ate the mouse." --to fr`
     - `regard look runs/mine "a text" --head 2 --png map.png`
     - `regard look runs/plain "n o t e s" --unrolled --svg steps.svg`
-    - `regard look runs/tour --plane --svg tour.svg`
+    - `regard look runs/tour --plane --png tour.png`
     - `regard look "The black cat ate the mouse." --to fr,de` has the word orders of several languages
     """
     output.speak_json(as_json)
@@ -165,13 +166,13 @@ def look(
     text = " ".join(texts)
     several = to.split(",") if to is not None and "," in to else []
     if unrolled or positions or plane or several:
-        of_attention = {"--site": site, "--head": head, "--png": png, "--html": html, "--npz": npz}
+        of_attention = {"--site": site, "--head": head, "--html": html, "--npz": npz}
         unused = {name: value is not None for name, value in of_attention.items()}
         unused |= {"--all-heads": all_heads, "--numbers": numbers, "--turned": turned}
         unused |= {"--arcs": arcs, "--smooth": smooth}
         if several:
             unused |= {"--unrolled": unrolled, "--positions": positions, "--plane": plane}
-            _orders(run, text, several, beam, svg, as_json, unused)
+            _orders(run, text, several, beam, Files(svg, png, as_json), unused)
         else:
             unused["--to"] = to is not None
             _inside(
@@ -179,8 +180,7 @@ def look(
                 text,
                 {"--unrolled": unrolled, "--positions": positions, "--plane": plane},
                 beam,
-                svg,
-                as_json,
+                Files(svg, png, as_json),
                 unused,
             )
         return
@@ -201,7 +201,7 @@ def look(
         refuse_unused({"--smooth": not draws_pictures(seen, site)}, "there is no picture below")
     manner: Manner = "smooth" if smooth else "cells"
     picture = _Picture(site, head, all_heads, numbers, turned, arcs, manner)
-    _save(seen, picture, {"svg": svg, "png": png, "html": html, "npz": npz})
+    _save(seen, picture, Files(svg, png), html, npz)
     if as_json:
         print(seen.to_json(), flush=True)
     elif svg is png is html is npz is None:
@@ -237,8 +237,7 @@ def _orders(
     text: str,
     languages: Sequence[str],
     beam: int | None,
-    svg: Path | None,
-    as_json: bool,
+    files: Files,
     unused: dict[str, bool],
 ) -> None:
     """One sentence in several languages, by a translator's own attention."""
@@ -250,7 +249,7 @@ def _orders(
 
     predictor = Predictor.load(run, "cpu", note=output.say, looking=True)
     question = text or _own_question(predictor)
-    look_inside.orders(predictor, question, languages, beam, svg, as_json)
+    look_inside.orders(predictor, question, languages, beam, files)
 
 
 def _inside(
@@ -258,8 +257,7 @@ def _inside(
     text: str,
     drawn: dict[str, bool],
     beam: int | None,
-    svg: Path | None,
-    as_json: bool,
+    files: Files,
     unused: dict[str, bool],
 ) -> None:
     """States over time, a table of positions, or items in the plane, in the place of attention."""
@@ -276,11 +274,11 @@ def _inside(
     if option == "--positions":
         if text:
             raise UsageError("positions are the same for every text", "--positions", "leave it out")
-        look_inside.positions(predictor, svg, as_json)
+        look_inside.positions(predictor, files)
         return
     question = text or _own_question(predictor)
     draw = look_inside.unrolled if option == "--unrolled" else look_inside.plane
-    draw(predictor, question, beam, svg, as_json)
+    draw(predictor, question, beam, files)
 
 
 def _first_task() -> str:
@@ -312,32 +310,19 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
     return seen
 
 
-def _save(seen: Trace, picture: _Picture, places: Mapping[str, Path | None]) -> None:
+def _save(
+    seen: Trace, picture: _Picture, files: Files, html: Path | None, npz: Path | None
+) -> None:
     """Write a trace into files, each by its kind."""
-    for kind, path in places.items():
-        match kind if path is not None else "":
-            case "svg":
-                from regard.show.svg_png import written
+    if files.wanted:
+        files.draw(_figure(seen, picture))
+    if html is not None:
+        from regard.show.page import page
 
-                _write(path, written(_figure(seen, picture)).encode())
-            case "png":
-                _write(path, _pixels(_figure(seen, picture)))
-            case "html":
-                from regard.show.page import page
-
-                _write(path, page(seen, site=picture.site, head=picture.head).encode())
-            case "npz":
-                assert path is not None
-                seen.save(path)
-                output.say(f"wrote {path}")
-
-
-def _write(path: Path | None, content: bytes) -> None:
-    from regard.run.files import write_atomic
-
-    assert path is not None
-    write_atomic(path, content)
-    output.say(f"wrote {path}")
+        write(html, page(seen, site=picture.site, head=picture.head).encode())
+    if npz is not None:
+        seen.save(npz)
+        output.say(f"wrote {npz}")
 
 
 def _figure(seen: Trace, picture: _Picture) -> Figure:
@@ -347,17 +332,6 @@ def _figure(seen: Trace, picture: _Picture) -> Figure:
         return arcs.drawing(seen, picture.site, picture.head)
     site, head = picture.site, picture.head
     return sheet.drawing(seen, site, head, turned=picture.turned, manner=picture.manner)
-
-
-def _pixels(drawn: Figure) -> bytes:
-    from regard.show import svg_png
-
-    content, missing = svg_png.painted(drawn)
-    if missing:
-        output.say(
-            f"no font of this machine has {' '.join(missing)}: drawn as boxes, --svg has them"
-        )
-    return content
 
 
 def _own_question(predictor: Predictor) -> str:
@@ -400,7 +374,7 @@ def _show(seen: Trace, picture: _Picture) -> None:
         pictures = [draw(site.path, one) for one in heads]
     pictures += ribbons(seen)
     answer = f"  ->  {one_line(seen.answer.text)}" if seen.answer.text else ""
-    output.show(Text(f"{one_line(titled(seen.question))}{answer}"))
+    output.show(Text(f"{one_line(titled(seen.question, seen.axes))}{answer}"))
     for one in pictures:
         print()
         output.show(one)

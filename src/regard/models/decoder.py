@@ -196,9 +196,8 @@ class Pointer(Decoder[PointerState]):
         pointed = state.pointed | (_one_hot(tokens, state.pointed.shape[1]) & (tokens > 0)[:, None])
         inputs = state.places[torch.arange(len(tokens), device=tokens.device), tokens]
         cell = self.cell.step(inputs, state.cell)
-        logits = self._point(cell[0].unsqueeze(1), state.memory, pointed.unsqueeze(1)).squeeze(1)
-        after = replace(state, cell=cell, pointed=pointed)
-        return self._open(logits, pointed, state.lengths), after
+        logits = self._point(cell[0].unsqueeze(1), state, pointed.unsqueeze(1)).squeeze(1)
+        return logits, replace(state, cell=cell, pointed=pointed)
 
     def forward(self, encoded: Encoded, inputs: Inputs) -> Logits:
         """Teacher forcing over the given places."""
@@ -207,32 +206,29 @@ class Pointer(Decoder[PointerState]):
         hidden = self.cell.run(state.places.gather(1, index), state.cell)
         taken = _one_hot(inputs, state.pointed.shape[1]) & (inputs > 0).unsqueeze(-1)
         pointed = taken.cumsum(1) > 0
-        logits = self._point(hidden, state.memory, pointed)
-        return self._open(logits, pointed, state.lengths.unsqueeze(1))
-
-    def _open(
-        self,
-        logits: Float[Tensor, "... places"],
-        pointed: Bool[Tensor, "... places"],
-        lengths: Tensor,
-    ) -> Float[Tensor, "... places"]:
-        """Who visits all does not stop before that is done."""
-        if self.visits == "some":
-            return logits
-        left = pointed.sum(-1) < lengths
-        stop = logits[..., 0].masked_fill(left, NEVER if self.training else -torch.inf)
-        return torch.cat([stop.unsqueeze(-1), logits[..., 1:]], -1)
+        return self._point(hidden, state, pointed)
 
     def _point(
         self,
         hidden: Float[Tensor, "batch query width"],
-        memory: Memory,
+        state: PointerState,
         pointed: Bool[Tensor, "batch query places"],
-    ) -> Tensor:
-        """Nothing is pointed at twice: a mask of the attention, so that its weights are what is answered."""
-        free = Given(~pointed.unsqueeze(1))
+    ) -> Float[Tensor, "batch query places"]:
+        """Nothing is pointed at twice, and who visits all does not stop before that is done.
+
+        Both are a mask of the attention, so that its weights are what is answered. While learning, stopping
+        too early is only very unlikely: a right answer that leaves items out has a loss.
+        """
+        early = pointed.sum(-1, keepdim=True) < state.lengths.view(-1, 1, 1)
+        early = early if self.visits == "all" else torch.zeros_like(early)
+        closed = pointed if self.training else torch.cat([early, pointed[..., 1:]], -1)
+        free, memory = Given(~closed.unsqueeze(1)), state.memory
         mask = free if memory.mask is None else memory.mask & free
-        return self.attention.point(hidden.unsqueeze(1), replace(memory, mask=mask)).squeeze(1)
+        logits = self.attention.point(hidden.unsqueeze(1), replace(memory, mask=mask)).squeeze(1)
+        if not self.training:
+            return logits
+        stop = logits[..., :1].masked_fill(early, NEVER)
+        return torch.cat([stop, logits[..., 1:]], -1)
 
 
 def _one_hot(places: Tensor, count: int) -> Bool[Tensor, "... places"]:

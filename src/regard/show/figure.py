@@ -150,7 +150,7 @@ def one_map(
 
 def title_of(trace: Trace) -> str:
     """What was asked, and what was answered."""
-    asked, answer = titled(trace.question), trace.answer.text
+    asked, answer = titled(trace.question, trace.axes), trace.answer.text
     return f"{label_of(asked, SAID)} \u2192 {label_of(answer, SAID)}".rstrip()
 
 
@@ -240,14 +240,14 @@ def lines(
     return finished(width, height + GAP, title, shapes)
 
 
-def stacked(figures: Sequence[Figure]) -> Figure:
-    """Several drawings below each other, under the title of the first."""
-    shapes: list[Shape] = []
-    end = 0
+def stacked(figures: Sequence[Figure], title: str) -> Figure:
+    """Several drawings below each other, under one title as wide as the widest."""
+    width = max(one.width for one in figures)
+    shapes, end = heading(title, "", width)
     for one in figures:
         shapes += [_lower(shape, end) for shape in one.shapes]
         end += one.height
-    return Figure(max(one.width for one in figures), end, figures[0].title, tuple(shapes))
+    return finished(width, end, title, shapes)
 
 
 def _lower(shape: Shape, by: Length) -> Shape:

@@ -98,7 +98,7 @@ def _composed(trace: Trace, opening: dict[str, Any], neurons: bool) -> str:
         "opening": opening,
         "layout": layout,
     }
-    asked = titled(trace.question)
+    asked = titled(trace.question, trace.axes)
     title = shortened(one_line(f"{asked} → {answer}" if answer else asked), 100)
     script, style = _built("explorer.js"), _built("explorer.css")
     policy = (

@@ -71,16 +71,12 @@ def drawing(
     several = trace.beside(chosen) if site is None and head is None else []
     if len(several) < 2:
         return _one(trace, site, head, words, turned, manner, title_of(trace))
-    titles = [title_of(trace), *[""] * len(several)]
-    drawn = [
-        _one(trace, one.path, None, words, turned, manner, title)
-        for one, title in zip(several, titles, strict=False)
-    ]
+    drawn = [_one(trace, one.path, None, words, turned, manner, "") for one in several]
     shared = share_table(trace)
     if shared is not None:
         weights, rows, names = shared
         drawn.append(figure.heat_map(weights, rows, names, "", SHARES))
-    return figure.stacked(drawn)
+    return figure.stacked(drawn, title_of(trace))
 
 
 def _one(
