@@ -145,7 +145,7 @@ class Target:
             is_folder = _exists(text) and Path(text).is_dir()
             found = _media(Path(text), task) if is_folder else [text]
             if not found:
-                noun = "sound" if task == "transcribe" else "picture"
+                noun = READS_FILES[task]
                 remedy = f"name a folder whose {noun}s lie in it, not in folders below"
                 raise DataError(f"there is no {noun} in this folder", text, remedy)
             files += found
@@ -242,7 +242,7 @@ def _media(folder: Path, task: str) -> list[str]:
     from regard.data.formats.format import PICTURES, SOUNDS, listed
     from regard.run.system import disk_errors
 
-    kinds = SOUNDS if task == "transcribe" else PICTURES
+    kinds = {"picture": PICTURES, "sound": SOUNDS}[READS_FILES[task]]
     with disk_errors("read", folder):
         return [str(path) for path in listed(folder) if path.suffix.lower() in kinds]
 

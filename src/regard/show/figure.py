@@ -242,8 +242,9 @@ def lines(
 
 def stacked(figures: Sequence[Figure], title: str) -> Figure:
     """Several drawings below each other, under one title as wide as the widest."""
-    width = max(one.width for one in figures)
-    shapes, end = heading(title, "", width)
+    width = float(max(one.width for one in figures))
+    shapes, top = heading(title, "", width)
+    end = math.ceil(top)
     for one in figures:
         shapes += [_lower(shape, end) for shape in one.shapes]
         end += one.height

@@ -34,7 +34,7 @@ PACKS = {"translate"}  # tasks whose rows may lie end to end in one batch
 AT_ONCE = {"tag", "classify", "fill"}  # tasks whose answers are chosen at once: nothing is searched
 ONE_ANSWER = {"tag"}  # tasks that give no alternatives
 BY_SENTENCES = {"translate", "summarise"}  # tasks that can read running text sentence by sentence
-READS_FILES = {"caption", "transcribe"}  # tasks whose questions name files: pictures, sounds
+READS_FILES = {"caption": "picture", "transcribe": "sound"}  # tasks whose questions name files
 COMMANDS = {  # the command that asks a model of this task; any other is asked by `regard predict`
     "translate": "translate",
     "tag": "tag",
