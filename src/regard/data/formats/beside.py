@@ -16,7 +16,7 @@ from typing import Any, final
 
 from regard.data.drift import uneven
 from regard.data.example import Columns, Kind, Several
-from regard.data.formats.format import PICTURES, SOUNDS, Format, Reading, Row, packed_as
+from regard.data.formats.format import PICTURES, SOUNDS, Format, OneFile, Reading, Row, packed_as
 from regard.data.formats.record import parsed
 from regard.data.lines import bare_name, read_lines
 from regard.errors import DataError, UsageError, nearest
@@ -100,20 +100,15 @@ class Beside(Format):
 
 @final
 @dataclass(frozen=True)
-class NamedColumns(Format):
+class NamedColumns(OneFile):
     """Columns of a table with a header (TSV), or fields of JSON lines, by their names."""
 
-    path: Path
     columns: Columns
     header: tuple[str, ...] = ()  # none: JSON lines
 
     @property
     def kind(self) -> Kind:
         return Several
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
 
     @property
     def shape(self) -> str:

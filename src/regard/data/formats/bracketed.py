@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import final
 
 from regard.data.example import Kind, Parsed
-from regard.data.formats.format import Format, Reading, Row, packed_as
+from regard.data.formats.format import OneFile, Reading, Row, packed_as
 from regard.errors import DataError
 from regard.text.trees import cleaned, read_trees
 
@@ -17,18 +16,12 @@ MOST_LINES = 2_000  # of one tree: a bracket that is never closed must not take 
 
 @final
 @dataclass(frozen=True)
-class Bracketed(Format):
+class Bracketed(OneFile):
     """`( (S (NP-SBJ (DT The) (NN cat)) (VP (VBD sat))) )`: traces and functions (-SBJ) are left out."""
-
-    path: Path
 
     @property
     def kind(self) -> Kind:
         return Parsed
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
 
     @property
     def shape(self) -> str:

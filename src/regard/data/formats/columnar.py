@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, final
 
 from regard.data.example import Kind
-from regard.data.formats.format import Format, Reading, Row
+from regard.data.formats.format import OneFile, Reading, Row
 from regard.data.formats.record import Fields, fields_of
 from regard.data.lines import compression_of
 from regard.errors import DataError
@@ -27,10 +27,9 @@ LARGEST_INFORMATION = 1 << 20
 
 @final
 @dataclass(frozen=True)
-class Columnar(Format):
+class Columnar(OneFile):
     """One file of columns. `names` are the classes that a column of numbers stands for, if it does."""
 
-    path: Path
     style: Style
     fields: Fields
     names: tuple[str, ...] = ()
@@ -38,10 +37,6 @@ class Columnar(Format):
     @property
     def kind(self) -> Kind:
         return self.fields.of
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
 
     @property
     def shape(self) -> str:

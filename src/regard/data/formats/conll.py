@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, final
 
 from regard.data.example import Kind, Tagged
-from regard.data.formats.format import Format, Reading, Row, packed_as
+from regard.data.formats.format import OneFile, Reading, Row, packed_as
 from regard.data.lines import TextLine, read_lines
 
 MOST_WORDS = 10_000  # a file without blank lines must not become one sentence in memory
@@ -17,19 +17,14 @@ MOST_WORDS = 10_000  # a file without blank lines must not become one sentence i
 
 @final
 @dataclass(frozen=True)
-class Conll(Format):
+class Conll(OneFile):
     """`2003`: the first column is the word, the last the tag. `U`: FORM and UPOS of the real words."""
 
-    path: Path
     style: Literal["2003", "U"]
 
     @property
     def kind(self) -> Kind:
         return Tagged
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
 
     @property
     def shape(self) -> str:

@@ -88,6 +88,17 @@ class Format(ABC):
         """The rows, in the order of the file."""
 
 
+@dataclass(frozen=True)
+class OneFile(Format):
+    """A format of one file."""
+
+    path: Path
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return (self.path,)
+
+
 def packed_as(path: Path) -> str:
     """`, gzip` behind the name of a format, or nothing for a plain file."""
     compression = compression_of(path)
@@ -105,19 +116,14 @@ SOUNDS = (".wav", ".wave", ".flac", ".ogg", ".mp3", ".m4a", ".opus")
 
 @final
 @dataclass(frozen=True)
-class Lined(Format):
+class Lined(OneFile):
     """A file whose every line stands for itself."""
 
-    path: Path
     style: Style = "plain text"
 
     @property
     def kind(self) -> Kind:
         return KINDS[self.style]
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
 
     @property
     def shape(self) -> str:

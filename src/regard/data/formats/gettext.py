@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import final
 
 from regard.data.example import Kind, Pair
-from regard.data.formats.format import Format, Reading, Row, packed_as
+from regard.data.formats.format import OneFile, Reading, Row, packed_as
 from regard.data.lines import LINE_BOUND
 
 QUOTED = re.compile(r'^(msgid|msgid_plural|msgstr|msgstr\[\d+\]|msgctxt)?\s*"(.*)"\s*$')
@@ -28,18 +28,12 @@ class _Message:
 
 @final
 @dataclass(frozen=True)
-class Gettext(Format):
+class Gettext(OneFile):
     """msgid is the source, msgstr the target; a plural gives a second pair."""
-
-    path: Path
 
     @property
     def kind(self) -> Kind:
         return Pair
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
 
     @property
     def shape(self) -> str:

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar, final
 from xml.parsers import expat
 
 from regard.data.example import Kind, Pair
-from regard.data.formats.format import Format, Reading, Row, packed_as
+from regard.data.formats.format import OneFile, Reading, Row, packed_as
 from regard.data.lines import LINE_BOUND, opened
 from regard.errors import DataError
 
@@ -112,18 +112,12 @@ class _Unit:
 
 @final
 @dataclass(frozen=True)
-class Tmx(Format):
+class Tmx(OneFile):
     """In each unit the first segment is the source, the second the target."""
-
-    path: Path
 
     @property
     def kind(self) -> Kind:
         return Pair
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
 
     @property
     def shape(self) -> str:
@@ -193,10 +187,9 @@ class _Segment:
 
 @final
 @dataclass(frozen=True)
-class Xliff(Format):
+class Xliff(OneFile):
     """What is marked as not yet translated is left out; suggestions from other files are no pairs."""
 
-    path: Path
     version: str
     source: str
     target: str
@@ -204,10 +197,6 @@ class Xliff(Format):
     @property
     def kind(self) -> Kind:
         return Pair
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
 
     @property
     def shape(self) -> str:

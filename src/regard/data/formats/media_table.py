@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, final
 
 from regard.data.example import Captioned, Kind, Spoken
-from regard.data.formats.format import PICTURES, SOUNDS, Format, Reading, Row, packed_as
+from regard.data.formats.format import PICTURES, SOUNDS, OneFile, Reading, Row, packed_as
 from regard.data.formats.record import parsed
 from regard.data.formats.table import rows_of
 from regard.errors import DataError
@@ -26,13 +26,12 @@ PICTURE_DATA, SOUND_DATA = ("data:image/",), ("data:audio/", SPELLED)  # a cell 
 
 
 @dataclass(frozen=True)
-class MediaTable(Format):
+class MediaTable(OneFile):
     """A file whose lines name another file and the text that belongs to it.
 
     `file` and `text` are columns of a table, counted from 0, or names of fields.
     """
 
-    path: Path
     file: int | str
     text: int | str
     separator: str = "\t"
@@ -49,10 +48,6 @@ class MediaTable(Format):
     @property
     def kind(self) -> Kind:
         return self.of
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
 
     @property
     def shape(self) -> str:

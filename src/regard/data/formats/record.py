@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from regard.data.example import Kind, Labelled, Line, Pair, Pointed, Tagged
-from regard.data.formats.format import Format, Reading, Row, packed_as
+from regard.data.formats.format import OneFile, Reading, Row, packed_as
 from regard.data.lines import LINE_BOUND
 from regard.errors import DataError
 from regard.strict_json import is_deeper
@@ -184,19 +184,14 @@ def _fault(texts: Sequence[str]) -> str:
 
 @final
 @dataclass(frozen=True)
-class JsonLines(Format):
+class JsonLines(OneFile):
     """One file of objects, and the fields of each that are read."""
 
-    path: Path
     fields: Fields
 
     @property
     def kind(self) -> Kind:
         return self.fields.of
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
 
     @property
     def shape(self) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import final
 
 from regard.data.example import Kind, Line, Pair
-from regard.data.formats.format import Format, Reading, Row, packed_as
+from regard.data.formats.format import Format, OneFile, Reading, Row, packed_as
 from regard.data.lines import LINE_BOUND
 
 TIME = r"(\d{1,3}):(\d{2}):(\d{2})[,.](\d{3})"
@@ -39,18 +39,12 @@ class Cue:
 
 @final
 @dataclass(frozen=True)
-class Subtitles(Format):
+class Subtitles(OneFile):
     """One file: what is said, cue after cue."""
-
-    path: Path
 
     @property
     def kind(self) -> Kind:
         return Line
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
 
     @property
     def shape(self) -> str:

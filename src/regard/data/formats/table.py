@@ -7,11 +7,10 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import final
 
 from regard.data.example import Kind
-from regard.data.formats.format import Format, Reading, Row, packed_as
+from regard.data.formats.format import OneFile, Reading, Row, packed_as
 from regard.errors import DataError
 
 CLASS_NAME = re.compile(r"[-+]?\w([\w.:/+&-]*\w)?$")
@@ -19,10 +18,9 @@ CLASS_NAME = re.compile(r"[-+]?\w([\w.:/+&-]*\w)?$")
 
 @final
 @dataclass(frozen=True)
-class Table(Format):
+class Table(OneFile):
     """Two columns of a file, counted from 0; `separator` is a tab (no quoting) or CSV's comma."""
 
-    path: Path
     of: Kind
     first: int = 0
     second: int = 1
@@ -33,10 +31,6 @@ class Table(Format):
     @property
     def kind(self) -> Kind:
         return self.of
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
 
     @property
     def shape(self) -> str:
