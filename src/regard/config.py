@@ -357,12 +357,12 @@ def _short(text: str) -> str:
 
 def _without_echo(lines: list[str]) -> list[str]:
     """The same long list of choices is told once."""
-    told: set[str] = set()
+    shown: set[str] = set()
     short = []
     for line in lines:
         head, mark, choices = line.partition("; choose one of: ")
-        short.append(head if mark and choices in told else line)
-        told.add(choices)
+        short.append(head if mark and choices in shown else line)
+        shown.add(choices)
     return short
 
 

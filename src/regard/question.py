@@ -90,16 +90,16 @@ class Question(str):
         With `partial` some of the sources may be missing, or null.
         """
         if isinstance(asked, Question):
-            found = asked
+            question = asked
         else:
-            found = cls(asked if tuple(names) == (SOURCE,) else _parsed(asked, names))
-        missing = set(names) - set(found.sources)
-        if set(found.sources) - set(names) or (missing and not partial):
-            given = ", ".join(found.sources)
+            question = cls(asked if tuple(names) == (SOURCE,) else _parsed(asked, names))
+        missing = set(names) - set(question.sources)
+        if set(question.sources) - set(names) or (missing and not partial):
+            given = ", ".join(question.sources)
             raise _refused(
                 f"this model reads {', '.join(names)}, and was given {given}", "question"
             )
-        return found
+        return question
 
     def __repr__(self) -> str:
         return f"Question({str(self)!r})"
@@ -121,12 +121,12 @@ def _parsed(asked: str, names: Sequence[str]) -> dict[str, Any]:
         example = ", ".join(f'"{name}": ..' for name in names)
         what = f"a question of several sources is a JSON object: {why}"
         raise UsageError(what, where="question", remedy=f"write {{{example}}}")
-    found = {name: value for name, value in tree.items() if value is not None}
-    if not found:
+    sources = {name: value for name, value in tree.items() if value is not None}
+    if not sources:
         raise _refused(
             f"a question has at least one of its sources: {', '.join(names)}", "question"
         )
-    return found
+    return sources
 
 
 def _source(value: Any, name: str) -> Source:

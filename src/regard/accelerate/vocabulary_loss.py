@@ -100,8 +100,8 @@ def _by_chunks(
         loss += _turn(logits, targets[start : start + rows], symbols, smoothing).sum()
         if learning:
             torch.mm(logits, table, out=by_states[start : start + rows])
-            found = logits.T @ some
-            by_table = by_table.add_(found) if start else found.to(weight.dtype)
+            products = logits.T @ some
+            by_table = by_table.add_(products) if start else products.to(weight.dtype)
             if by_bias.numel():
                 by_shift += logits.sum(0, dtype=loss.dtype)
     if learning:

@@ -69,8 +69,8 @@ class Room:
         """Settings by which the answer to a text ends where positions do; so many symbols of it are given."""
         if self.written is None:
             return settings
-        said = given + len(task.prompt(text))
-        left = max(1, min(settings.max_length, self.written - said))
+        symbols = given + len(task.prompt(text))
+        left = max(1, min(settings.max_length, self.written - symbols))
         least = min(settings.min_length, left)
         return settings.model_copy(update={"max_length": left, "min_length": least})
 

@@ -66,8 +66,8 @@ def senses(
 ) -> Senses:
     """Every occurrence of a word with its state behind a layer, in these sentences or those that ship."""
     predictor = _predictor(run)
-    found = finished(sense_steps(predictor, word, texts_of(word, sentences), to, groups=groups))
-    return at_layer(found, layer)
+    senses = finished(sense_steps(predictor, word, texts_of(word, sentences), to, groups=groups))
+    return at_layer(senses, layer)
 
 
 def head_steps(
@@ -218,10 +218,10 @@ def sense_steps(
 
     own = {read(text): text for some in texts.values() for text in some}
     known = {sense: [read(text) for text in some] for sense, some in texts.items()}
-    found = find(word, known, axis_of)[:most]
+    places = find(word, known, axis_of)[:most]
     labelled = []
-    for number, one in enumerate(found):
-        yield number, len(found)
+    for number, one in enumerate(places):
+        yield number, len(places)
         words = [other.casefold() for other in axis_of(one.text).words[: one.place]]
         labelled.append(
             _labelled(predictor, one, own[one.text], word, words.count(word.casefold()), to)

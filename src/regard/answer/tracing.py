@@ -67,8 +67,8 @@ def unroll(
     (read,) = predictor.fitting([text], truncate=False)
     settings = changed(predictor.run.settings.decode, {"beam": beam})
     own = predictor.room.bounded(settings, task, read, 0)
-    found = predictor.engine.find(read, own, ())
-    return unrolled(task, predictor.run.load_model(), read, found.answer)
+    answered = predictor.engine.find(read, own, ())
+    return unrolled(task, predictor.run.load_model(), read, answered.answer)
 
 
 def looker(predictor: Predictor, to: str | None = None) -> Callable[[str, str], Trace]:

@@ -15,8 +15,8 @@ PLACE = Path(__file__).parent / "models"
 
 def names() -> list[str]:
     """All models in the box, the translator that most come for before the others."""
-    found = (path.parent.name for path in PLACE.glob(f"*/{CARD}"))
-    return sorted(found, key=lambda name: (name != "translator", name))
+    folders = (path.parent.name for path in PLACE.glob(f"*/{CARD}"))
+    return sorted(folders, key=lambda name: (name != "translator", name))
 
 
 def folder(name: str) -> Path:
@@ -29,9 +29,9 @@ def folder(name: str) -> Path:
 
 def card(name: str) -> Card:
     """What a model is, and how good."""
-    found = read(folder(name))
-    assert found is not None
-    return found
+    own = read(folder(name))
+    assert own is not None
+    return own
 
 
 def of_task(task: str) -> list[str]:

@@ -124,8 +124,8 @@ def _parsed(path: Path, _changed: int, _size: int) -> Card:
 
 def stated_hash(path: Path) -> str | None:
     """The SHA-256 that the card beside a file states for it, if there is a card and it states one."""
-    found = read(path.parent)
-    return None if found is None else found.sha256.get(path.name)
+    card = read(path.parent)
+    return None if card is None else card.sha256.get(path.name)
 
 
 def size(folder: Path) -> int:

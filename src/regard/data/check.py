@@ -212,15 +212,15 @@ def _alone(survey: Survey) -> Iterator[str]:
     noun, tally = survey.source.noun, survey.tally
     yield from tally.notes
     for reason, count in tally.dropped.most_common():
-        told = REASONS.get(reason, reason)
-        yield f"{counted(count, noun)} left out ({told}): {tally.first[reason]}" + (
+        reason_in_words = REASONS.get(reason, reason)
+        yield f"{counted(count, noun)} left out ({reason_in_words}): {tally.first[reason]}" + (
             ", ..." if count > 1 else ""
         )
     if survey.seen.repeated:
         about = "about " if survey.seen.rate > 1 else ""
         repeated = counted(survey.seen.repeated, noun)
         yield f"{about}{repeated} repeated word for word: {survey.repeats}"
-    for places, told in (
+    for places, reason_in_words in (
         (survey.misread, "with letters read in the wrong encoding (such as Ã© for é)"),
         (survey.lost, "with U+FFFD, where a letter was lost"),
         (
@@ -230,7 +230,7 @@ def _alone(survey: Survey) -> Iterator[str]:
         (survey.outliers(), "far longer or shorter than the other side"),
     ):
         if places.count:
-            yield f"{counted(places.count, noun)} {told}: {places}"
+            yield f"{counted(places.count, noun)} {reason_in_words}: {places}"
     yield from _copied_rows(survey)
     yield from _swapped_rows(survey)
 

@@ -281,9 +281,9 @@ class _Counted:
 
     def read(self, size: int) -> bytes:
         """The next bytes."""
-        found = self.raw.read(size)
-        self.count += len(found)
-        return found
+        data = self.raw.read(size)
+        self.count += len(data)
+        return data
 
 
 @final

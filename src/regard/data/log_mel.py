@@ -55,14 +55,14 @@ def filters(bands: int, window: int, rate: int) -> Float[Tensor, "frequency band
     low, middle, high = edges[:-2], edges[1:-1], edges[2:]
     rising = (heard[:, None] - low) / (middle - low)
     falling = (high - heard[:, None]) / (high - middle)
-    found = np.maximum(0.0, np.minimum(rising, falling))
-    if not found.any(0).all():
+    filters = np.maximum(0.0, np.minimum(rising, falling))
+    if not filters.any(0).all():
         raise UsageError(
             f"{bands} bands are too many for {rate:,} samples a second: some would hear nothing",
             where="sound.bands",
             remedy=f"choose fewer, such as {bands // 2}, or a longer window",
         )
-    return torch.from_numpy(found)
+    return torch.from_numpy(filters)
 
 
 def mel(frequency: float) -> float:

@@ -72,16 +72,16 @@ class PackedPlan(Plan):
             (self._source[rows].cumsum(), shape.source),
             (self._target[rows].cumsum(), shape.target),
         )
-        found, start = [], 0
+        joined, start = [], 0
         while start < len(rows):
             ends = [start + shape.rows]
             for places, size in sides:
                 before = int(places[start - 1]) if start else 0
                 ends.append(int(np.searchsorted(places, before + size, side="right")))
             some = self._within(rows[start : min(*ends, len(rows))])
-            found.append(BatchRows(some, shape.source, shape.target, shape.rows, self._tiles))
+            joined.append(BatchRows(some, shape.source, shape.target, shape.rows, self._tiles))
             start += len(some)
-        return found
+        return joined
 
     def batches_in(self, window: int, epoch: int) -> int:
         """Known when they are formed."""

@@ -131,14 +131,14 @@ def _first_lines(path: Path) -> list[str]:
     return [line.text for line in lines if not line.fault]
 
 
-def agree(found: Format, hint: Kind | None) -> Format:
+def agree(format: Format, hint: Kind | None) -> Format:
     """The format, if it holds the kind of examples that is wanted."""
-    if hint is None or hint is found.kind:
-        return found
+    if hint is None or hint is format.kind:
+        return format
     raise DataError(
-        f"the file holds {found.kind.noun}s, but this task learns from {hint.noun}s",
-        where=str(found.paths[0]),
-        remedy=f"{hint.wanted}, or name the task that learns from {found.kind.noun}s (--task)",
+        f"the file holds {format.kind.noun}s, but this task learns from {hint.noun}s",
+        where=str(format.paths[0]),
+        remedy=f"{hint.wanted}, or name the task that learns from {format.kind.noun}s (--task)",
     )
 
 
@@ -224,9 +224,9 @@ def _table(path: Path, separator: str, texts: Sequence[str], hint: Kind | None) 
     return Table(path, _hinted(hint, Pair), 0, 1, separator, columns=columns)
 
 
-def _hinted(hint: Kind | None, found: Kind) -> Kind:
+def _hinted(hint: Kind | None, kind: Kind) -> Kind:
     """Two columns can be any of three kinds: what is wanted decides, if it was named."""
-    return hint if hint in (Pair, Labelled, Tagged) else found
+    return hint if hint in (Pair, Labelled, Tagged) else kind
 
 
 def _role(path: Path) -> str:

@@ -174,11 +174,11 @@ class Store:
         """
         for path, record, size in self._files():
             try:
-                found = path.stat()
-                if whole or found.st_mtime_ns != self._times[path]:
-                    same = found.st_size == size and whole_hash(path) == record.sha256
+                about = path.stat()
+                if whole or about.st_mtime_ns != self._times[path]:
+                    same = about.st_size == size and whole_hash(path) == record.sha256
                 else:
-                    same = found.st_size == size and sample_hash(path) == record.sample
+                    same = about.st_size == size and sample_hash(path) == record.sample
             except FileNotFoundError:
                 same = False
             if not same:
@@ -240,9 +240,9 @@ class _Column:
 def _mapped(folder: Path, record: ColumnRecord, part: Part, rows: int) -> np.ndarray:
     path, size = part_path(folder, record.name, part), record.size(part, rows)
     kind, shape = record.layout(part, rows)
-    found = path.stat().st_size
-    if found != size:
-        raise DataError(f"{path.name} has {found:,} bytes, not {size:,}", str(path), _REMEDY)
+    stored = path.stat().st_size
+    if stored != size:
+        raise DataError(f"{path.name} has {stored:,} bytes, not {size:,}", str(path), _REMEDY)
     if not size:  # an empty file cannot be mapped
         return np.empty(shape, kind)
     # A plain view: slices of numpy's own memmap class cost several times as much.

@@ -150,7 +150,7 @@ def _each(prefix: Prefix, width: int) -> Prefix:
 
 
 def _choose(
-    found: Float[Tensor, "hypotheses vocabulary"],
+    log_probabilities: Float[Tensor, "hypotheses vocabulary"],
     totals: Float[Tensor, "rows slots"],
     finished: Float[Tensor, "rows slots"],
     rows: Tensor,
@@ -158,22 +158,22 @@ def _choose(
     end: int,
 ) -> Step:
     """The best continuations of each row, as many as it has open places."""
-    width, vocabulary = totals.shape[1], found.shape[1]
-    values, index = _best(found, totals, width)
+    width, vocabulary = totals.shape[1], log_probabilities.shape[1]
+    values, index = _best(log_probabilities, totals, width)
     places = width - finished.isfinite().sum(-1, keepdim=True)
     open_place = torch.arange(width, device=values.device) < places
     kept = open_place & values.isfinite()
     parents, tokens = index // vocabulary, index % vocabulary
     ended = kept & (tokens == end) & may_end.unsqueeze(1)
-    added = found.view(len(totals), -1).gather(1, index)
+    added = log_probabilities.view(len(totals), -1).gather(1, index)
     return Step(rows, parents, tokens, values, added, ended, kept & ~ended)
 
 
-def _best(found: Tensor, totals: Tensor, most: int) -> tuple[Tensor, Tensor]:
-    ranked = best_continuations(found, totals, most)
+def _best(log_probabilities: Tensor, totals: Tensor, most: int) -> tuple[Tensor, Tensor]:
+    ranked = best_continuations(log_probabilities, totals, most)
     if ranked is not None:
         return ranked
-    candidates = totals.unsqueeze(-1) + numbers(found).view(*totals.shape, -1)
+    candidates = totals.unsqueeze(-1) + numbers(log_probabilities).view(*totals.shape, -1)
     return best(candidates.flatten(1), most)
 
 
@@ -236,11 +236,13 @@ def _on_cpu(step: Step) -> Step:
     return Step(*(getattr(step, name).cpu() for name in names))
 
 
-def _draw(trees: list[list[list[Expansion]]], step: Step, found: Tensor, totals: Tensor) -> None:
+def _draw(
+    trees: list[list[list[Expansion]]], step: Step, log_probabilities: Tensor, totals: Tensor
+) -> None:
     """Note twice as many candidates as the beam keeps: those that lived, and the best that did not."""
-    width, vocabulary = totals.shape[1], found.shape[1]
-    values, index = _best(found, totals, 2 * width)
-    added = numbers(found.view(len(totals), -1).gather(1, index))
+    width, vocabulary = totals.shape[1], log_probabilities.shape[1]
+    values, index = _best(log_probabilities, totals, 2 * width)
+    added = numbers(log_probabilities.view(len(totals), -1).gather(1, index))
     lived, ended = (step.alive | step.ended).tolist(), step.ended.tolist()
     for at, row in enumerate(step.rows.tolist()):
         drawn = []

@@ -31,7 +31,9 @@ def best(
 
 
 def best_continuations(
-    found: Float[Tensor, "hypotheses vocabulary"], totals: Float[Tensor, "rows slots"], most: int
+    log_probabilities: Float[Tensor, "hypotheses vocabulary"],
+    totals: Float[Tensor, "rows slots"],
+    most: int,
 ) -> tuple[Float[Tensor, "rows most"], Int[Tensor, "rows most"]] | None:
     """`best` over totals + found of each row, from one pass over the vocabulary; None where that cannot tell.
 
@@ -39,11 +41,11 @@ def best_continuations(
     left out equals the last one taken, and might have the lower index. NaN counts as largest, so it shows.
     """
     rows, slots = totals.shape
-    vocabulary = found.shape[1]
+    vocabulary = log_probabilities.shape[1]
     most, count = min(most, slots * vocabulary), min(most + 1, vocabulary)
-    each, token = top(found, count)
+    each, token = top(log_probabilities, count)
     sums = (totals.unsqueeze(-1) + each.view(rows, slots, count)).flatten(1)
-    first = torch.arange(0, slots * vocabulary, vocabulary, device=found.device)
+    first = torch.arange(0, slots * vocabulary, vocabulary, device=log_probabilities.device)
     index, order = (token.view(rows, slots, count) + first.view(-1, 1)).flatten(1).sort(dim=-1)
     values, place = sums.gather(1, order).sort(dim=-1, descending=True, stable=True)
     values, index = values[:, :most], index.gather(1, place[:, :most])

@@ -29,29 +29,29 @@ def counts(predicted: Tree | None, gold: Tree) -> tuple[int, int, int]:
     due = brackets(gold, left_out)
     if predicted is None or len(predicted.words) != len(spelled):
         return 0, 0, due.total()
-    said = brackets(predicted, left_out)
-    return (said & due).total(), said.total(), due.total()
+    ours = brackets(predicted, left_out)
+    return (ours & due).total(), ours.total(), due.total()
 
 
 def bracket_scores(predicted: Sequence[Tree | None], gold: Sequence[Tree]) -> list[Metric]:
     """F1, precision and recall of all constituents together, and the share of sentences with no fault."""
     require_parallel(predicted, gold, "parses and trees")
-    found = np.array([counts(a, b) for a, b in zip(predicted, gold, strict=True)], dtype=np.int64)
+    counted = np.array([counts(a, b) for a, b in zip(predicted, gold, strict=True)], dtype=np.int64)
     signature = f"evalb|labels:yes|punctuation:out|PRT:ADVP|n:{len(gold)}|{BOOTSTRAP}"
     whole = np.array(
-        [(int(right == said == due), 1, 1) for right, said, due in found.tolist()], dtype=np.int64
+        [(int(right == said == due), 1, 1) for right, said, due in counted.tolist()], dtype=np.int64
     )
     return [
-        _metric("bracket F1", found, _f1, signature),
-        _metric("bracket precision", found, _precision, signature),
-        _metric("bracket recall", found, _recall, signature),
+        _metric("bracket F1", counted, _f1, signature),
+        _metric("bracket precision", counted, _precision, signature),
+        _metric("bracket recall", counted, _recall, signature),
         _metric("whole trees", whole, _precision, signature),
     ]
 
 
-def _metric(name: str, found: Sums, score: Callable[[Sums], Values], signature: str) -> Metric:
-    value = float(score(found.sum(axis=0, keepdims=True))[0])
-    return Metric(name, value, signature, bootstrap(found, score))
+def _metric(name: str, counts: Sums, score: Callable[[Sums], Values], signature: str) -> Metric:
+    value = float(score(counts.sum(axis=0, keepdims=True))[0])
+    return Metric(name, value, signature, bootstrap(counts, score))
 
 
 def _f1(sums: Sums) -> Values:

@@ -130,7 +130,7 @@ def spans(tags: Sequence[str]) -> frozenset[Span]:
     `B-x` begins a span of type x and `I-x` continues it. An `I-x` with no x before it begins one
     too, as the CoNLL-2000 scorer reads it: a tagger that forgot the B found the words all the same.
     """
-    found: list[Span] = []
+    spans: list[Span] = []
     start, kind = 0, ""  # the open span; "" means none is open
     for place, tag in enumerate((*tags, "O")):
         mark, dash, type_ = tag.partition("-")
@@ -141,9 +141,9 @@ def spans(tags: Sequence[str]) -> frozenset[Span]:
         if mark == "I" and type_ == kind:
             continue
         if kind:
-            found.append((start, place, kind))
+            spans.append((start, place, kind))
         start, kind = place, type_
-    return frozenset(found)
+    return frozenset(spans)
 
 
 def span_f1(predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> Metric:

@@ -31,18 +31,18 @@ def rouge_words(text: str) -> list[str]:
     return _WORDS.findall(text.lower())
 
 
-def rouge_n(said: Sequence[str], due: Sequence[str], order: int) -> float:
+def rouge_n(written: Sequence[str], due: Sequence[str], order: int) -> float:
     """F1 of n-grams, each counted at most as often as it is due."""
     grams = [
         Counter(tuple(words[n : n + order]) for n in range(len(words) - order + 1))
-        for words in (said, due)
+        for words in (written, due)
     ]
     return _f1((grams[0] & grams[1]).total(), grams[0].total(), grams[1].total())
 
 
-def rouge_l(said: Sequence[str], due: Sequence[str]) -> float:
+def rouge_l(written: Sequence[str], due: Sequence[str]) -> float:
     """F1 of the longest common subsequence: words in the same order, with anything between them."""
-    return _f1(longest_common(said, due), len(said), len(due))
+    return _f1(longest_common(written, due), len(written), len(due))
 
 
 def longest_common(one: Sequence[str], other: Sequence[str]) -> int:
@@ -60,8 +60,8 @@ def longest_common(one: Sequence[str], other: Sequence[str]) -> int:
 def rouge(predicted: Sequence[str], references: Sequence[str]) -> list[Metric]:
     """ROUGE-1, ROUGE-2 and ROUGE-L, with intervals over resampled texts."""
     require_parallel(predicted, references)
-    said, due = ([rouge_words(text) for text in texts] for texts in (predicted, references))
-    both = list(zip(said, due, strict=True))
+    written, due = ([rouge_words(text) for text in texts] for texts in (predicted, references))
+    both = list(zip(written, due, strict=True))
     values = {
         "ROUGE-1": [rouge_n(a, b, 1) for a, b in both],
         "ROUGE-2": [rouge_n(a, b, 2) for a, b in both],
@@ -99,5 +99,5 @@ def _score(sums: Sums) -> Values:
     return 100 * sums[:, 0] / (_FINE * sums[:, 1])
 
 
-def _f1(right: int, said: int, due: int) -> float:
-    return 0.0 if right == 0 else 2 * right / (said + due)
+def _f1(right: int, written: int, due: int) -> float:
+    return 0.0 if right == 0 else 2 * right / (written + due)

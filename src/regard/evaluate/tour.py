@@ -34,13 +34,13 @@ def tour_scores(
     kept = np.array([pair for pair in both if math.isfinite(pair[0])]).reshape(-1, 2)
     billionths = np.rint(1e9 * kept).astype(np.int64)  # sums of integers are exact
     sums = np.column_stack([billionths, np.ones(len(kept), np.int64)])
-    found = [Metric("whole tours", 100 * float(whole.mean()), signature)]
+    metrics = [Metric("whole tours", 100 * float(whole.mean()), signature)]
     if len(kept):
-        found += [
+        metrics += [
             _metric("tour length", sums, _length, signature),
             _metric("longer by %", sums, _longer, signature),
         ]
-    return found
+    return metrics
 
 
 def _metric(name: str, sums: Sums, score: Score, signature: str) -> Metric:

@@ -37,14 +37,14 @@ def attention(scene: Scene, rate: float) -> Iterator[Table]:
     rows: list[dict[str, Cell]] = []
     with torch.inference_mode():
         for length in lengths:
-            found = timed(
+            times = timed(
                 _ways(scene, length),
                 scene.device,
                 rounds=scene.rounds,
                 warmup=1,
                 seconds=scene.seconds,
             )
-            rows += way_rows(length, found, rate)
+            rows += way_rows(length, times, rate)
         yield Table(
             f"Attention forward: {HEADS} heads of {WIDTH}, one sequence, {scene.device.type}",
             rows,
@@ -54,7 +54,7 @@ def attention(scene: Scene, rate: float) -> Iterator[Table]:
         yield _heads(scene)
 
 
-def way_rows(length: int, found: dict[str, Timing], rate: float) -> list[dict[str, Cell]]:
+def way_rows(length: int, times: dict[str, Timing], rate: float) -> list[dict[str, Cell]]:
     """One row a way: its time, and its ratios to torch's kernel and to the floor."""
     work = 4 * HEADS * WIDTH * length**2
     full = {TORCH, "scaled dot", "written out"}
@@ -63,10 +63,10 @@ def way_rows(length: int, found: dict[str, Timing], rate: float) -> list[dict[st
             "length": length,
             "way": name,
             "time": Seconds(timing.median),
-            "x torch": Ratio(found[TORCH].median / timing.median),
+            "x torch": Ratio(times[TORCH].median / timing.median),
             "of the floor": Share(work / timing.median / rate) if name in full else None,
         }
-        for name, timing in found.items()
+        for name, timing in times.items()
     ]
 
 
@@ -125,11 +125,11 @@ def _heads(scene: Scene) -> Table:
         ),
         "regard, watched, weights": looked,
     }
-    found = timed(works, scene.device, rounds=scene.rounds, seconds=scene.seconds)
-    base = found["nn.MultiheadAttention"].median
+    times = timed(works, scene.device, rounds=scene.rounds, seconds=scene.seconds)
+    base = times["nn.MultiheadAttention"].median
     rows: list[dict[str, Cell]] = [
         {"layer": name, "time": Seconds(one.median), "x torch": Ratio(base / one.median)}
-        for name, one in found.items()
+        for name, one in times.items()
     ]
     return Table(f"Multi-head attention: 8 rows of 128, width {width}, {heads} heads", rows)
 
@@ -163,8 +163,8 @@ def looking(scene: Scene) -> Iterator[Table]:
                 "all weights read": lambda: watched(True),
                 "nn.Transformer": lambda ids=ids: peer.encode(ids),  # type: ignore[misc]
             }
-            found = timed(works, scene.device, rounds=scene.rounds, seconds=scene.seconds)
-            rows.append(looking_row(length, found))
+            times = timed(works, scene.device, rounds=scene.rounds, seconds=scene.seconds)
+            rows.append(looking_row(length, times))
     yield Table(
         f"Looking: {scene.layers} layers of width {scene.width}, {ROWS} rows, {scene.device.type}",
         rows,
@@ -172,8 +172,8 @@ def looking(scene: Scene) -> Iterator[Table]:
     )
 
 
-def looking_row(length: int, found: dict[str, Timing]) -> dict[str, Cell]:
+def looking_row(length: int, times: dict[str, Timing]) -> dict[str, Cell]:
     """One length: the unwatched model's time, and how many times that the others took."""
-    base = found[UNWATCHED].median
-    others = {name: Ratio(one.median / base) for name, one in found.items() if name != UNWATCHED}
+    base = times[UNWATCHED].median
+    others = {name: Ratio(one.median / base) for name, one in times.items() if name != UNWATCHED}
     return {"length": length, UNWATCHED: Seconds(base), **others}

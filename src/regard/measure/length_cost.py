@@ -32,12 +32,12 @@ def length_cost(scene: Scene) -> Iterator[Table]:
         works = {name: _through(layer, states, run) for name, (layer, run) in layers.items()}
         steps = {name: _backward(work) for name, work in works.items()}
         with scene.precision():
-            found = timed(steps, scene.device, rounds=scene.rounds, seconds=scene.seconds)
+            measured = timed(steps, scene.device, rounds=scene.rounds, seconds=scene.seconds)
             bytes_of = {
                 name: kept_bytes(work, [states, *layers[name][0].parameters()])
                 for name, work in works.items()
             }
-        times.append(time_row(length, found))
+        times.append(time_row(length, measured))
         kept.append({"length": length, **{name: Bytes(one) for name, one in bytes_of.items()}})
     one = f"one sequence, width {scene.width}, {scene.heads} heads, {scene.device.type}"
     yield Table(
@@ -57,11 +57,11 @@ def length_cost(scene: Scene) -> Iterator[Table]:
     )
 
 
-def time_row(length: int, found: Mapping[str, Timing]) -> dict[str, Cell]:
+def time_row(length: int, times: Mapping[str, Timing]) -> dict[str, Cell]:
     """One length: the seconds of each layer, and how many times the fused kernel's the recurrent one took."""
     row: dict[str, Cell] = {"length": length}
-    row |= {name: Seconds(one.median) for name, one in found.items()}
-    return row | {"x": Ratio(found[RNN].median / found[FUSED].median)}
+    row |= {name: Seconds(one.median) for name, one in times.items()}
+    return row | {"x": Ratio(times[RNN].median / times[FUSED].median)}
 
 
 def kept_bytes(work: Callable[[], Tensor], without: Iterable[Tensor] = ()) -> int:

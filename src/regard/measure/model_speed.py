@@ -39,10 +39,10 @@ def training(scene: Scene, rate: float) -> Iterator[Table]:
     steps = {
         name: _step(scene, model, _loss_of(scene, model), batches) for name, model in models.items()
     }
-    found = timed(steps, scene.device, rounds=scene.rounds, seconds=2 * scene.seconds)
+    times = timed(steps, scene.device, rounds=scene.rounds, seconds=2 * scene.seconds)
     real = sum(batch.count for batch in batches) / len(batches)
     rows = [
-        training_row(name, found[name], found[PEER], real, operations(model, real), rate)
+        training_row(name, times[name], times[PEER], real, operations(model, real), rate)
         for name, model in models.items()
     ]
     padding = 1 - sum(batch.count for batch in batches) / sum(b.targets.numel() for b in batches)
@@ -95,8 +95,8 @@ def _step(
         optimiser.zero_grad(set_to_none=True)
         batch = next(turns)
         with scene.precision():
-            found = loss(batch)
-        (found / batch.count).backward()
+            value = loss(batch)
+        (value / batch.count).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
 
@@ -126,8 +126,8 @@ def decoding(scene: Scene) -> Iterator[Table]:
                 works[HUGGING_FACE] = _theirs(other, ids, beam, steps)
             if beam == 1:
                 works[TORCH] = lambda ids=ids: torch_model.greedy(ids, steps)  # type: ignore[misc]
-            found = timed(works, scene.device, rounds=scene.rounds, warmup=1, seconds=scene.seconds)
-            rows += decoding_rows(sentences, beam, steps, found)
+            times = timed(works, scene.device, rounds=scene.rounds, warmup=1, seconds=scene.seconds)
+            rows += decoding_rows(sentences, beam, steps, times)
     yield Table(
         f"Decoding {steps} symbols: {scene.layers} + {scene.layers} layers of width {scene.width}, "
         f"{scene.device.type}",
@@ -146,10 +146,10 @@ def own_models(scene: Scene) -> dict[str, Model]:
 
 
 def decoding_rows(
-    sentences: int, beam: int, steps: int, found: dict[str, Timing]
+    sentences: int, beam: int, steps: int, times: dict[str, Timing]
 ) -> list[dict[str, Cell]]:
     """One row a program."""
-    own = found[OURS].median
+    own = times[OURS].median
     return [
         {
             "sentences": sentences,
@@ -159,7 +159,7 @@ def decoding_rows(
             "symbols/s": round(sentences * steps / one.median),
             "x": Ratio(one.median / own) if name != OURS else None,
         }
-        for name, one in found.items()
+        for name, one in times.items()
     ]
 
 

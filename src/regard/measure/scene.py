@@ -128,7 +128,7 @@ class Scene:
         sides = np.clip(lengths, 1, 100).astype(np.int32).T
         settings = BatchSettings(tokens=self.tokens, max_length=128, packed=packed)
         plan = plan_for(self.task, lambda name: sides[int(name == "target")], settings, seed=1)
-        found = []
+        made = []
         for piece in list(plan.epoch(0))[:count]:
             rows = [self._row(draw, sides[:, row]) for row in piece.rows]
             shape = piece.source_length, piece.target_length
@@ -137,8 +137,8 @@ class Scene:
                 batch = self.task.pack(joined(rows), shape, room, settings.max_length)
             else:
                 batch = self.task.collate(rows, *shape)
-            found.append(batch.to(self.device))
-        return found
+            made.append(batch.to(self.device))
+        return made
 
     def _row(self, draw: np.random.Generator, lengths: np.ndarray) -> dict[str, np.ndarray]:
         source, target = (draw.integers(3, self.symbols, size, np.int32) for size in lengths)
@@ -213,13 +213,13 @@ class TorchTransformer(nn.Module):
     def greedy(self, source: Int[Tensor, "batch source"], steps: int) -> Int[Tensor, "batch steps"]:
         """Symbol after symbol; each step computes all earlier ones again."""
         states = self.encode(source)
-        said = torch.ones(len(source), 1, dtype=torch.long, device=source.device)
+        words = torch.ones(len(source), 1, dtype=torch.long, device=source.device)
         for _ in range(steps):
             last = self.body.decoder(
-                self.embedding(said), states, tgt_mask=self._causal(said), tgt_is_causal=True
+                self.embedding(words), states, tgt_mask=self._causal(words), tgt_is_causal=True
             )[:, -1]
-            said = torch.cat([said, F.linear(last, self.embedding.weight).argmax(-1, True)], 1)
-        return said[:, 1:]
+            words = torch.cat([words, F.linear(last, self.embedding.weight).argmax(-1, True)], 1)
+        return words[:, 1:]
 
     def _causal(self, inputs: Tensor) -> Tensor:
         return nn.Transformer.generate_square_subsequent_mask(

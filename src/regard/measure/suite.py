@@ -73,8 +73,8 @@ def _unharmed(name: str, part: Iterator[Table]) -> Iterator[Table]:
     try:
         yield from part
     except (RuntimeError, ValueError, TypeError, ImportError, MemoryError) as fault:
-        told = str(fault).split("\n")[0]
-        yield Table(f"{name}: not measured", [], f"{type(fault).__name__}: {told}")
+        reason = str(fault).split("\n")[0]
+        yield Table(f"{name}: not measured", [], f"{type(fault).__name__}: {reason}")
 
 
 def _part(name: str, scene: Scene, rate: float) -> Iterator[Table]:

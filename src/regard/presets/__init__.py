@@ -29,8 +29,8 @@ SMALLER = {"vaswani2017-small": "vaswani2017-tiny"}
 
 def names() -> list[str]:
     """All presets."""
-    found = (item.name for item in files(__name__).iterdir())
-    return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
+    entries = (item.name for item in files(__name__).iterdir())
+    return sorted(name.removesuffix(".toml") for name in entries if name.endswith(".toml"))
 
 
 def default_for(task: str, examples: int) -> str:

@@ -45,7 +45,7 @@ def ablations(presets: Sequence[str], vary: Sequence[str], resolve: Resolve) -> 
             where="ablate",
             remedy="choose a preset such as vaswani2017-tiny, or vary a setting of this one",
         )
-    found = [Variant(BASE, whole)]
+    variants = [Variant(BASE, whole)]
     for trick, values in TRICKS.items():
         changes = [
             f"{path}.{key}={str(value).lower()}"
@@ -54,8 +54,8 @@ def ablations(presets: Sequence[str], vary: Sequence[str], resolve: Resolve) -> 
             for key, value in values.items()
         ]
         if changes:
-            found.append(Variant(f"without-{trick}", resolve(name, changes)))
-    return found
+            variants.append(Variant(f"without-{trick}", resolve(name, changes)))
+    return variants
 
 
 def _stacks(settings: RunSettings) -> Iterator[tuple[str, StackSettings]]:
@@ -90,7 +90,7 @@ def _has(stack: StackSettings, trick: str) -> bool:
             )
 
 
-def by_seeds(found: Sequence[Variant], seeds: int) -> list[tuple[Variant, list[Variant]]]:
+def by_seeds(variants: Sequence[Variant], seeds: int) -> list[tuple[Variant, list[Variant]]]:
     """Each model with as many runs of it, whose seeds follow each other: `base` and `base-seed-1`, .."""
     return [
         (
@@ -103,5 +103,5 @@ def by_seeds(found: Sequence[Variant], seeds: int) -> list[tuple[Variant, list[V
                 for seed in range(variant.settings.seed, variant.settings.seed + seeds)
             ],
         )
-        for variant in found
+        for variant in variants
     ]

@@ -145,13 +145,13 @@ class Checkpoints:
 
     def _found(self) -> list[_Found]:
         """Newest first, by the number in the name: clocks jump and copies change file times."""
-        found = []
+        checkpoints = []
         with system.disk_errors("list", self.folder):
             folders = list(self.folder.iterdir()) if self.folder.is_dir() else []
             for folder in folders:
                 if (name := _FOLDER.fullmatch(folder.name)) and folder.is_dir():
-                    found.append(_Found(int(name[1]), int(name[2] or 1), folder))
-        return sorted(found, reverse=True)
+                    checkpoints.append(_Found(int(name[1]), int(name[2] or 1), folder))
+        return sorted(checkpoints, reverse=True)
 
     def _write(self, content: _Content) -> None:
         attempts = [found.attempt for found in self._found() if found.step == content.step]
@@ -167,13 +167,15 @@ class Checkpoints:
 
     def _prune(self, keep: int, protect: Collection[int]) -> list[str]:
         """Remove what is older than the newest `keep` steps that look whole and were not found damaged."""
-        found = self._found()
-        whole = [each for each in found if each.folder not in self._damaged and _looks_whole(each)]
+        checkpoints = self._found()
+        whole = [
+            each for each in checkpoints if each.folder not in self._damaged and _looks_whole(each)
+        ]
         steps = sorted({each.step for each in whole}, reverse=True)
         if len(steps) <= keep:
             return []
         warnings = []
-        for each in found:
+        for each in checkpoints:
             if each.step < steps[keep - 1] and each.step not in protect:
                 try:
                     files.remove_tree(files.set_aside(each.folder))
@@ -227,30 +229,30 @@ def _manifest(step: int, written: Mapping[str, Written]) -> bytes:
     return json.dumps({"format": VERSION, "step": step, "files": named}, indent=1).encode() + b"\n"
 
 
-def _load(found: _Found, device: str | torch.device, warnings: tuple[str, ...] = ()) -> Checkpoint:
-    written = _read_manifest(found)
+def _load(entry: _Found, device: str | torch.device, warnings: tuple[str, ...] = ()) -> Checkpoint:
+    written = _read_manifest(entry)
     tensors: dict[str, dict[str, Tensor]] = {}
     for name, it in written.items():
         if name != STATE:
             group = name.removesuffix(".safetensors")
             # A diverged run must load too: what is not finite is the trainer's to judge.
             tensors[group] = weights.read(
-                found.folder / name, device, sha256=it.sha256, allow_nonfinite=True
+                entry.folder / name, device, sha256=it.sha256, allow_nonfinite=True
             )
-    text = _read_small(found.folder / STATE, written[STATE].size)
+    text = _read_small(entry.folder / STATE, written[STATE].size)
     if hashlib.sha256(text).hexdigest() != written[STATE].sha256:
         raise ModelFileError(
             f"{STATE} is not what was written: its SHA-256 differs",
-            str(found.folder),
+            str(entry.folder),
             remedy=_EARLIER,
         )
-    state = strict_json.loads(text, where=str(found.folder / STATE))
-    return Checkpoint(found.step, found.folder, tensors, state, warnings)
+    state = strict_json.loads(text, where=str(entry.folder / STATE))
+    return Checkpoint(entry.step, entry.folder, tensors, state, warnings)
 
 
-def _read_manifest(found: _Found) -> dict[str, Written]:
+def _read_manifest(entry: _Found) -> dict[str, Written]:
     """What the files must be: the manifest has one possible form, and all it names is there in full."""
-    path = found.folder / MANIFEST
+    path = entry.folder / MANIFEST
     text = _read_small(path, _LONGEST_MANIFEST)
     table = strict_json.loads(text, max_depth=3, where=str(path))
     match table:
@@ -259,8 +261,8 @@ def _read_manifest(found: _Found) -> dict[str, Written]:
             raise ModelFileError(what, str(path), "install a newer regard")
         case {"files": {"state.json": _, **_rest} as named}:
             written = {name: _written(name, item, path) for name, item in named.items()}
-            if _manifest(found.step, written) == text:
-                _check_sizes(found.folder, written)
+            if _manifest(entry.step, written) == text:
+                _check_sizes(entry.folder, written)
                 return written
     raise ModelFileError(f"{MANIFEST} is damaged", str(path), remedy=_EARLIER)
 
@@ -299,10 +301,10 @@ def _read_small(path: Path, limit: int) -> bytes:
     return text
 
 
-def _looks_whole(found: _Found) -> bool:
+def _looks_whole(entry: _Found) -> bool:
     """Whether all files are there with their lengths; hashing all at each save would cost too much."""
     try:
-        _read_manifest(found)
+        _read_manifest(entry)
     except (ModelFileError, DiskError):
         return False
     return True

@@ -260,8 +260,8 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _is_stale(name: str) -> bool:
-    found = _TEMPORARY.match(name)
-    return found is not None and (int(found[1]) == os.getpid() or not alive(int(found[1])))
+    match = _TEMPORARY.match(name)
+    return match is not None and (int(match[1]) == os.getpid() or not alive(int(match[1])))
 
 
 @contextlib.contextmanager

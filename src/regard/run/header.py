@@ -178,17 +178,19 @@ def _counts(items: object) -> bool:
     return isinstance(items, list) and all(type(item) is int and item >= 0 for item in items)
 
 
-def _metadata(found: object, where: str) -> dict[str, str]:
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+def _metadata(metadata: object, where: str) -> dict[str, str]:
+    if not isinstance(metadata, dict) or not all(
+        isinstance(value, str) for value in metadata.values()
+    ):
         raise ModelFileError("the metadata must map words to words", where, _AGAIN)
-    version = found.get("regard", str(VERSION))
+    version = metadata.get("regard", str(VERSION))
     if version != str(VERSION):
         raise ModelFileError(
             f"the weights are in format {shown(version)}; this regard reads format '{VERSION}'",
             where,
             "install a newer regard",
         )
-    return found
+    return metadata
 
 
 def _tied(metadata: Mapping[str, str], table: Mapping[str, object], where: str) -> dict[str, str]:

@@ -293,7 +293,7 @@ def variants(presets: Sequence[str], vary: Sequence[str], resolve: Resolve) -> l
     """Every preset with every combination of values; no two are the same."""
     axes = [Axis.parse(text) for text in vary]
     labels = _labels(axes)
-    found = []
+    variants = []
     values_of_all = list(product(*(axis.values for axis in axes)))
     for base, values in product(presets or (None,), values_of_all):
         changes = [c for axis, value in zip(axes, values, strict=True) for c in axis.changes(value)]
@@ -305,9 +305,9 @@ def variants(presets: Sequence[str], vary: Sequence[str], resolve: Resolve) -> l
             variant = Variant(name, resolve(base, changes))
         except UsageError as fault:
             raise _varied(fault, changes) from None
-        found.append(variant)
-    _refuse_twins(found)
-    return found
+        variants.append(variant)
+    _refuse_twins(variants)
+    return variants
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -331,8 +331,8 @@ def _varied(fault: UsageError, changes: Sequence[str]) -> UsageError:
     return UsageError(fault.what, where, fault.remedy)
 
 
-def _refuse_twins(found: Sequence[Variant]) -> None:
-    names = Counter(variant.name for variant in found)
+def _refuse_twins(variants: Sequence[Variant]) -> None:
+    names = Counter(variant.name for variant in variants)
     name, often = names.most_common(1)[0]
     if often > 1:
         raise UsageError(
@@ -340,14 +340,14 @@ def _refuse_twins(found: Sequence[Variant]) -> None:
             where="the presets, and what is varied",
             remedy="name each preset and each value once",
         )
-    if len(found) < 2:
+    if len(variants) < 2:
         raise UsageError(
             "one model alone cannot be compared",
             where="the presets, and what is varied",
             remedy='name two presets, or vary a setting: vary="model.reader.score=dot,additive"',
         )
-    for number, variant in enumerate(found):
-        for other in found[:number]:
+    for number, variant in enumerate(variants):
+        for other in variants[:number]:
             if variant.settings == other.settings:
                 raise UsageError(
                     f"{other.name} and {variant.name} have the same settings",

@@ -96,13 +96,13 @@ def fetch_vectors(folder: Path, settings: RunSettings, task: Task) -> str | None
         )
     tables, told = {}, []
     for side, codec in sorted(codecs_of(task).items()):
-        width, found = read_vectors(Path(path), _words_of(codec))
+        width, vectors = read_vectors(Path(path), _words_of(codec))
         own = _width_of(settings, side)
         if own != width:
             told.append(f"{side} is {own} wide")
             continue
-        tables[side] = _table(found, codec.size, width)
-        told.append(f"{side}: {len(found):,} of {codec.size:,} pieces have a vector")
+        tables[side] = _table(vectors, codec.size, width)
+        told.append(f"{side}: {len(vectors):,} of {codec.size:,} pieces have a vector")
     name = Path(path).name
     if not tables:
         raise UsageError(
@@ -118,18 +118,18 @@ def fetch_vectors(folder: Path, settings: RunSettings, task: Task) -> str | None
 def codecs_of(task: Task) -> dict[str, Codec]:
     """The vocabulary of what is read, and of what is written, where they are of text."""
     sides = {"encoder": "source", "reader": "target"}
-    found = {
+    codecs = {
         side: one
         for side, name in sides.items()
         if isinstance(one := getattr(task, name, None), Codec)
     }
-    if not found:
+    if not codecs:
         raise UsageError(
             f"the task {task.name} reads and writes no text of one vocabulary",
             where="data.vectors",
             remedy="leave data.vectors out",
         )
-    return found
+    return codecs
 
 
 def _words_of(codec: Codec) -> dict[str, int]:
@@ -150,13 +150,13 @@ def _width_of(settings: RunSettings, side: str) -> int:
     return int(getattr(group, "width", 0))
 
 
-def _table(found: Mapping[int, np.ndarray], size: int, width: int) -> Tensor:
+def _table(vectors: Mapping[int, np.ndarray], size: int, width: int) -> Tensor:
     """One row a piece, with zeros for those that have no vector; together of mean square length 1."""
     table = torch.zeros(size, width)
-    if found:
-        rows = torch.from_numpy(np.stack(list(found.values())))
+    if vectors:
+        rows = torch.from_numpy(np.stack(list(vectors.values())))
         length = rows.pow(2).sum(1).mean().sqrt().clamp(min=1e-12)
-        table[torch.tensor(list(found))] = rows / length
+        table[torch.tensor(list(vectors))] = rows / length
     return table
 
 

@@ -209,17 +209,17 @@ def outline(head: Header) -> dict[str, Tensor]:
 
 def check_against(
     expected: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
-    found: Mapping[str, Tensor],
+    tensors: Mapping[str, Tensor],
     where: str = "",
 ) -> None:
     """Refuse tensors that are not exactly the ones a model has, with the list of differences."""
-    missing = sorted(expected.keys() - found.keys())
-    extra = sorted(found.keys() - expected.keys())
+    missing = sorted(expected.keys() - tensors.keys())
+    extra = sorted(tensors.keys() - expected.keys())
     other = [
-        f"{shown(name)} is {_described(tuple(found[name].shape), found[name].dtype)}"
+        f"{shown(name)} is {_described(tuple(tensors[name].shape), tensors[name].dtype)}"
         f" instead of {_described(tuple(shape), dtype)}"
         for name, (shape, dtype) in sorted(expected.items())
-        if name in found and (found[name].shape, found[name].dtype) != (shape, dtype)
+        if name in tensors and (tensors[name].shape, tensors[name].dtype) != (shape, dtype)
     ]
     faults = [f"missing: {_listed(missing)}"] if missing else []
     faults += [f"not of this model: {_listed(extra)}"] if extra else []

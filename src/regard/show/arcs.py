@@ -107,8 +107,8 @@ class Arcs:
         faint = Style(dim=True) if paint.has_colour else None
         for number, word in enumerate(own.words):
             drawn = "".join(LINES[bits] for bits in grid[number])
-            said = own.said(number)
-            looked = f"  \u2190 {said}" if said else ""
+            answered = own.said(number)
+            looked = f"  \u2190 {answered}" if answered else ""
             line = shortened(f"{drawn} {padded(word, widest)}{looked}", options.max_width)
             if paint.medium == "ascii":
                 line = in_ascii("".join(PLAIN.get(c, "+") if c in CORNERS else c for c in line))

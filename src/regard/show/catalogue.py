@@ -161,8 +161,8 @@ def _lines(card: Card, size: int) -> Iterator[str]:
         yield from ("", "## The worst of a hundred answers that were read", "")
         yield from ("| direction | asked | answered | what is wrong |", "|---|---|---|---|")
         for one in card.worst:
-            told = (one.direction or "-", one.source, one.answer, one.wrong)
-            yield f"| {' | '.join(map(_cell, told))} |"
+            row = (one.direction or "-", one.source, one.answer, one.wrong)
+            yield f"| {' | '.join(map(_cell, row))} |"
     yield from ("", "## Use", "", "```", *_usage(card), "```")
 
 

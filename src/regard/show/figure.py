@@ -150,8 +150,8 @@ def one_map(
 
 def title_of(trace: Trace) -> str:
     """What was asked, and what was answered."""
-    asked, answer = titled(trace.question, trace.axes), trace.answer.text
-    return f"{label_of(asked, SAID)} \u2192 {label_of(answer, SAID)}".rstrip()
+    question, answer = titled(trace.question, trace.axes), trace.answer.text
+    return f"{label_of(question, SAID)} \u2192 {label_of(answer, SAID)}".rstrip()
 
 
 def _heads(trace: Trace, site: TracedSite) -> str:
@@ -260,12 +260,12 @@ def _lower(shape: Shape, by: Length) -> Shape:
 
 def heading(title: str, note: str, width: float) -> tuple[list[Shape], float]:
     """Title and note in lines that fit a width, and where they end."""
-    found: list[Shape] = []
+    shapes: list[Shape] = []
     parts: list[tuple[str, Weight]] = [(title, 600), (note, 300)]
     for text, weight in parts:
         for line in _broken(label_of(text, LONGEST_TITLE), width - 2 * GAP):
-            found.append(Words(GAP, TITLE - 12 + len(found) * LINE, line, weight=weight))
-    return found, TITLE + max(0, len(found) - 1) * LINE
+            shapes.append(Words(GAP, TITLE - 12 + len(shapes) * LINE, line, weight=weight))
+    return shapes, TITLE + max(0, len(shapes) - 1) * LINE
 
 
 def _broken(text: str, width: float) -> Iterator[str]:
@@ -296,10 +296,10 @@ def _cells(
         return
     told = shares.size <= TOLD
     for row, column in np.ndindex(*shares.shape):
-        said = f"{names[0][row]} \u2192 {names[1][column]}: {weights[row, column]:.3f}"
+        title = f"{names[0][row]} \u2192 {names[1][column]}: {weights[row, column]:.3f}"
         colour = colour_of(float(np.nan_to_num(shares[row, column])))
         x, y = left + column * cell, top + row * cell
-        yield Box(x, y, cell, cell, colour, said if told else "")
+        yield Box(x, y, cell, cell, colour, title if told else "")
 
 
 def legend(x: float, y: float, most: float) -> Iterator[Shape]:

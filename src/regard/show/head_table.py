@@ -30,15 +30,15 @@ Rows = dict[tuple[str, int], list[Head]]
 
 def summary(head: Head) -> str:
     """All roles of a head in words, with their numbers."""
-    said = []
+    notes = []
     for role in head.roles:
         relation = head.relation
         if relation is not None and role.name.startswith(relation.name + " "):
             best = f"best offset {relation.offset:+d}: {relation.baseline:.0%}"
-            said.append(f"{relation.name} {relation.direction} {relation.accuracy:.0%} ({best})")
+            notes.append(f"{relation.name} {relation.direction} {relation.accuracy:.0%} ({best})")
         else:
-            said.append(f"{role.name} {role.value:.0%}")
-    return ", ".join(said)
+            notes.append(f"{role.name} {role.value:.0%}")
+    return ", ".join(notes)
 
 
 def table(heads: Sequence[Head], title: str = "") -> Table:
@@ -76,10 +76,10 @@ def as_csv(heads: Sequence[Head]) -> str:
 
 
 def _rows(heads: Sequence[Head]) -> Rows:
-    found: Rows = {}
+    rows: Rows = {}
     for head in sorted(heads, key=lambda one: (one.kind, one.layer, one.head)):
-        found.setdefault((head.kind, head.layer), []).append(head)
-    return found
+        rows.setdefault((head.kind, head.layer), []).append(head)
+    return rows
 
 
 def _label(head: Head) -> str:

@@ -80,15 +80,15 @@ class HeatMap:
             yield [Segment(shortened(one_line(self.title), width), strong)]
         for band in bands:
             if len(bands) > 1:
-                said = f"columns {band.start + 1} to {band.stop} of {len(self.columns)}"
-                yield [Segment(shortened(said, width), faint)]
+                note = f"columns {band.start + 1} to {band.stop} of {len(self.columns)}"
+                yield [Segment(shortened(note, width), faint)]
             for parts in frame.heading(band):
                 yield [Segment(text, faint if leads else None) for text, leads in parts]
             yield from self._body(frame, band, paint)
         if paint.has_colour or not frame.has_numbers:
             yield self._legend(frame, paint)
-        for said in self._left_out(frame, bands):
-            yield [Segment(shortened(said, width), faint)]
+        for note in self._left_out(frame, bands):
+            yield [Segment(shortened(note, width), faint)]
 
     def _body(self, frame: Frame, band: range, paint: Paint) -> Iterator[Line]:
         for name, weights in zip(frame.rows[: self.most_rows], self.weights, strict=False):
@@ -213,8 +213,8 @@ def site_map(
 
 def shares(trace: Trace) -> RenderableType | None:
     """Which share of its attention each step gave to each source; None where sources do not compete."""
-    found = share_table(trace)
-    return None if found is None else heat_map(*found, SHARES, numbers=True)
+    table = share_table(trace)
+    return None if table is None else heat_map(*table, SHARES, numbers=True)
 
 
 def share_table(

@@ -30,7 +30,7 @@ _UNSEEN = frozenset(map(chr, (0xAD, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE0
 def letters(text: str) -> list[str]:
     """What a person counts as letters, each with its accents; what would hide is shown by its code."""
     words = unicodedata.normalize("NFC", text).split(" ")
-    found: list[str] = []
+    shown: list[str] = []
     marks = 0
     for character in " ".join(visible(word) for word in words):
         category = unicodedata.category(character)
@@ -38,16 +38,16 @@ def letters(text: str) -> list[str]:
             continue
         if category.startswith("M"):
             marks += 1
-            found = found or [CARRIER]
+            shown = shown or [CARRIER]
             if marks <= MOST_MARKS:
-                found[-1] += character
+                shown[-1] += character
             continue
         marks = 0
         if get_character_cell_size(character):
-            found.append(character)
+            shown.append(character)
         elif category != "Cf":
-            found.extend(f"<U+{ord(character):04X}>")
-    return found
+            shown.extend(f"<U+{ord(character):04X}>")
+    return shown
 
 
 def one_line(text: str) -> str:
@@ -209,5 +209,5 @@ class Frame:
 
 
 def _stack(label: str) -> list[str]:
-    found = letters(label)
-    return found if len(found) <= TALLEST else [*found[: TALLEST - 1], "⋮"]
+    stacked = letters(label)
+    return stacked if len(stacked) <= TALLEST else [*stacked[: TALLEST - 1], "⋮"]

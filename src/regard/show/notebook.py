@@ -369,12 +369,12 @@ def _of_layer(seen: Trace, layer: int | None) -> str | None:
     """The site of a layer that faces the answer, if there is one."""
     if layer is None:
         return None
-    found = [site for site in seen.sites if site.layer == layer]
-    if not found:
+    sites = [site for site in seen.sites if site.layer == layer]
+    if not sites:
         raise UsageError(
             f"no layer {layer}",
             where="layer",
             remedy=f"choose one of: {', '.join(sorted({str(site.layer) for site in seen.sites}))}",
         )
-    facing = [site for site in found if site.kind in ("cross", "rnn", "pointer", "pool")]
-    return (facing or found)[-1].path
+    facing = [site for site in sites if site.kind in ("cross", "rnn", "pointer", "pool")]
+    return (facing or sites)[-1].path

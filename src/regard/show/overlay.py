@@ -50,10 +50,10 @@ def shown_in(url: str) -> Dots | None:
     if not url.startswith("data:image/"):  # anything else could name a file
         return None
     try:
-        found = image.read(url)
+        picture = image.read(url)
     except RegardError:
         return None
-    return found.repeat(3, 2) if found.shape[2] == 1 else found
+    return picture.repeat(3, 2) if picture.shape[2] == 1 else picture
 
 
 def ground(axis: Grid, rows: int, columns: int) -> Dots:

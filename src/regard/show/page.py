@@ -98,8 +98,8 @@ def _composed(trace: Trace, opening: dict[str, Any], neurons: bool) -> str:
         "opening": opening,
         "layout": layout,
     }
-    asked = titled(trace.question, trace.axes)
-    title = shortened(one_line(f"{asked} → {answer}" if answer else asked), 100)
+    question = titled(trace.question, trace.axes)
+    title = shortened(one_line(f"{question} → {answer}" if answer else question), 100)
     script, style = _built("explorer.js"), _built("explorer.css")
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "

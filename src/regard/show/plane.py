@@ -112,8 +112,8 @@ def plane_figure(path: Path, title: str) -> Figure:
         start, end = sorted((laid[first], laid[second]))
         shapes.append(Stroke(start, end, HEADS[0], 0.8))
     for number, (x, y) in enumerate(laid):
-        told = f"{number}: {path.points[number][0]:g}, {path.points[number][1]:g}"
-        shapes.append(Box(x - 3, y - 3, 6, 6, HEADS[5], told))
+        label = f"{number}: {path.points[number][0]:g}, {path.points[number][1]:g}"
+        shapes.append(Box(x - 3, y - 3, 6, 6, HEADS[5], label))
         shapes.append(Words(x + 6, y - 5, str(number)))
     wide = max(SIDE + 2 * (GAP + EDGE), 2 * GAP + LETTER * max(len(title), len(path.note)))
     high = max(y for _, y in laid) + EDGE + LINE

@@ -186,9 +186,9 @@ def machine_grid(machine: Machine) -> RenderableType:
 def finding_line(finding: Finding) -> RenderableType:
     """`✓ determinism: five steps taken twice end in the same bits`, and below it what to do."""
     colour = COLOURS[finding.state]
-    told = Text.assemble(
+    line = Text.assemble(
         (finding.mark, colour), " ", (finding.name, "bold"), ": ", one_line(finding.detail)
     )
     if not finding.remedy:
-        return told
-    return Group(told, Text(f"    try: {one_line(finding.remedy)}", style=colour))
+        return line
+    return Group(line, Text(f"    try: {one_line(finding.remedy)}", style=colour))

@@ -179,8 +179,8 @@ def bars(axis: Times, said: Sequence[WordTime], left: float, top: float) -> Iter
         begin, stop = (
             left + ACROSS * (one - first) / (end - first) for one in (word.begin, word.end)
         )
-        told = f"{one_line(word.word)}: {word.begin:.2f} to {word.end:.2f} s"
-        yield Box(begin, top, max(1.0, stop - begin), BAR, HEADS[number % 2], told)
+        title = f"{one_line(word.word)}: {word.begin:.2f} to {word.end:.2f} s"
+        yield Box(begin, top, max(1.0, stop - begin), BAR, HEADS[number % 2], title)
         letters = max(1, int((stop - begin) / LETTER) + 1)
         yield Words(begin, top + BAR + FONT, shortened(one_line(word.word), letters))
 

@@ -86,8 +86,8 @@ class SoundMap:
         marks = (Segment(text, style) for text, style in scale)
         yield [Segment(" " * margin + "0 "), *marks, Segment(f" {top:.3g}")]
         if each > 1:
-            said = f"{each} states a column: no room"
-            yield [Segment(shortened(said, width), faint)]
+            note = f"{each} states a column: no room"
+            yield [Segment(shortened(note, width), faint)]
 
     def _sound(self, paint: Paint, margin: int, wide: int) -> Iterator[Line]:
         picture = heard_at(self.times, wide)

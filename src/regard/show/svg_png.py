@@ -223,14 +223,14 @@ def _font(text: str, bold: bool) -> FreeTypeFont:
 def _fonts(bold: bool) -> tuple[FreeTypeFont, ...]:
     from PIL import ImageFont
 
-    found = []
+    fonts = []
     for names in FONTS:
         try:
-            found.append(ImageFont.truetype(names[bold], FONT * SCALE))
+            fonts.append(ImageFont.truetype(names[bold], FONT * SCALE))
         except OSError:
             continue
     usual = ImageFont.load_default(FONT * SCALE)
-    return (*found, usual)  # type: ignore[arg-type]
+    return (*fonts, usual)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=1 << 16)

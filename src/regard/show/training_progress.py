@@ -248,11 +248,11 @@ class JsonProgress(Listener):
         print(text, file=self._file or sys.stdout, flush=True)
 
 
-def _panel(name: str, found: list[tuple[str, str]]) -> RenderableType:
+def _panel(name: str, rows: list[tuple[str, str]]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
-    for key, value in found:
+    for key, value in rows:
         table.add_row(key, Text(value))
     return Panel(table, title=Text(one_line(name)), title_align="left", expand=False)
 

@@ -74,10 +74,10 @@ def _columns(
             yield Stroke((left - apart + WIDE, middle), (left, middle), INK, 0.9)
         yield Words(left, above + 8, said and _short(said), weight=600)
         yield Dots(left, above + LINE, WIDE, TALL, dots(step.state[:, None], top))
-        told = f"step {step.number}: reads {read}" + (
+        title = f"step {step.number}: reads {read}" + (
             f", says {said} with probability {step.probability:.3f}" if said else ""
         )
-        yield Box(left, above + LINE + TALL, WIDE, 3, INK, one_line(told))
+        yield Box(left, above + LINE + TALL, WIDE, 3, INK, one_line(title))
         yield Words(left, above + LINE + TALL + 20, _short(read))
         yield Words(left, above + LINE + TALL + 36, str(step.number), weight=300)
 

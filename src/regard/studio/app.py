@@ -142,8 +142,8 @@ async def _refused(_request: Request, fault: Exception) -> Response:
 async def _misshapen(_request: Request, fault: Exception) -> Response:
     """What is wrong with the shape of a request, in our words; its values are not repeated."""
     assert isinstance(fault, RequestValidationError)
-    found: list[dict[str, Any]] = list(fault.errors())
-    first = found[0] if found else {"loc": (), "msg": "unusable"}
+    faults: list[dict[str, Any]] = list(fault.errors())
+    first = faults[0] if faults else {"loc": (), "msg": "unusable"}
     where = ".".join(str(part)[:60] for part in first["loc"])
     return Refusal(422, str(first["msg"]), where, "see /openapi.json").response()
 

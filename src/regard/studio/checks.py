@@ -97,9 +97,9 @@ def symbols_of(predictor: Predictor, prefix: Sequence[int | str]) -> list[int | 
     known = predictor.run.task.named
     if not known:
         return list(prefix)
-    found = [known.get(one, one) if isinstance(one, str) else one for one in prefix]
-    others = sum(isinstance(one, str) for one in found)
+    ids = [known.get(one, one) if isinstance(one, str) else one for one in prefix]
+    others = sum(isinstance(one, str) for one in ids)
     if others > WORDS:
         what = f"{others} names are no symbols of this model; the limit is {WORDS}"
         raise Refusal(422, what, "prefix", "take them from the steps of a trace")
-    return found
+    return ids

@@ -151,14 +151,16 @@ class _Work:
             return self.whole()
         check_goal(self.predictor, text)
         bare, to = passages.bare(text), goal_of(self.predictor, text, self.asked.to)
-        found = passages.parts(bare, to)
+        sentences = passages.parts(bare, to)
         split = bool(passages.languages) if split is None else split
-        if not split or len(found) < 2:
-            return replace(self.whole(), sentences=max(1, len(found)))
+        if not split or len(sentences) < 2:
+            return replace(self.whole(), sentences=max(1, len(sentences)))
         if self.asked.prefix:
             remedy = "send that sentence alone"
             raise Refusal(422, "the first symbols are those of one sentence", "prefix", remedy)
-        parts = tuple(_Part(bare[slice(*part.span)], bool(part.read), part.span) for part in found)
+        parts = tuple(
+            _Part(bare[slice(*part.span)], bool(part.read), part.span) for part in sentences
+        )
         for part in parts:
             if part.asked:
                 check_cost(self.predictor, part.text, self.settings, self.studio.limits)

@@ -61,8 +61,8 @@ async def heads(asked: HeadsAsked, request: Request, studio: Here) -> Response:
         "own": own,
     }
 
-    def told(found: Sequence[Head]) -> dict[str, Any]:
-        return {**heads_about(found), **about}
+    def told(heads: Sequence[Head]) -> dict[str, Any]:
+        return {**heads_about(heads), **about}
 
     return await _study(asked, studies.head_steps(predictor, kept, asked.to), told, request, studio)
 
@@ -195,9 +195,9 @@ def heads_about(found: Sequence[Head]) -> dict[str, Any]:
     return {"heads": heads, "measures": counted}
 
 
-def senses_about(found: Sequence[Senses]) -> dict[str, Any]:
+def senses_about(senses: Sequence[Senses]) -> dict[str, Any]:
     """Every occurrence once, and what differs from layer to layer."""
-    told = [one.as_dict() for one in found]
+    told = [one.as_dict() for one in senses]
     first = told[0]
     shared = ("text", "span", "sense", "label")
     return {

@@ -59,14 +59,14 @@ def weights(
     could not look.
     """
     trace = studio.traces.get(id)
-    found = site_of(trace, site)
+    chosen = site_of(trace, site)
     if what == "scores":
-        return _raw(trace_store.as_floats(head_of(found.scores, head)))
-    table = head_of(found.weights, head)
+        return _raw(trace_store.as_floats(head_of(chosen.scores, head)))
+    table = head_of(chosen.weights, head)
     if words:
         from regard.tasks.axis import merge
 
-        table = merge(table[None], trace.axes[found.queries], trace.axes[found.keys])[0]
+        table = merge(table[None], trace.axes[chosen.queries], trace.axes[chosen.keys])[0]
     return _raw(trace_store.as_floats(table))
 
 
@@ -93,23 +93,23 @@ def neurons(id: Id, site: Number, head: str, query: Number, studio: Here) -> Res
     from regard.traces.overview import finite
 
     trace = studio.traces.get(id)
-    found = site_of(trace, site)
-    number = number_of(head, found.heads)
-    row = number_of(str(query), found.weights.shape[1])
-    heavy = np.argsort(-found.weights[number, row], kind="stable")[: studio.limits.neuron_keys]
+    chosen = site_of(trace, site)
+    number = number_of(head, chosen.heads)
+    row = number_of(str(query), chosen.weights.shape[1])
+    heavy = np.argsort(-chosen.weights[number, row], kind="stable")[: studio.limits.neuron_keys]
     keys = np.sort(heavy)
-    scores, bias = found.scores[number, row, keys], found.bias
+    scores, bias = chosen.scores[number, row, keys], chosen.bias
     return as_json(
         {
-            "query": found.query[number, row].tolist(),
+            "query": chosen.query[number, row].tolist(),
             "places": keys.tolist(),
-            "keys": found.key[number, keys].tolist(),
-            "contributions": found.contributions_of(number, row)[keys].tolist(),
+            "keys": chosen.key[number, keys].tolist(),
+            "contributions": chosen.contributions_of(number, row)[keys].tolist(),
             "bias": None if bias is None else bias[number, row, keys].tolist(),
             "scores": [finite(score) for score in scores.tolist()],
-            "weights": found.weights[number, row, keys].tolist(),
-            "total": found.weights.shape[2],
-            "capped": len(keys) < found.weights.shape[2],
+            "weights": chosen.weights[number, row, keys].tolist(),
+            "total": chosen.weights.shape[2],
+            "capped": len(keys) < chosen.weights.shape[2],
         },
         headers=LASTING,
     )

@@ -162,13 +162,13 @@ def _check_origin(scope: Scope, headers: Mapping[bytes, bytes]) -> None:
 
 def _single(scope: Scope) -> dict[bytes, bytes]:
     """Headers by name; one that decides something may come only once."""
-    found: dict[bytes, bytes] = {}
+    headers: dict[bytes, bytes] = {}
     deciding = (b"host", b"origin", b"content-length", b"content-type", b"authorization")
     for name, value in scope["headers"]:
-        if name in found and name in deciding:
+        if name in headers and name in deciding:
             raise Refusal(400, "a header comes twice", name.decode("latin-1"))
-        found[name] = value
-    return found
+        headers[name] = value
+    return headers
 
 
 def _name(host: str) -> str:
@@ -271,10 +271,10 @@ _PAGE = """<!doctype html>
 def door(is_wrong: bool) -> Response:
     """A form; what is typed comes back as the address that `regard studio` printed would."""
     asks = "This studio asks for its token: it stands in the address that `regard studio` printed."
-    said = "That is not the token. " + asks if is_wrong else asks
+    message = "That is not the token. " + asks if is_wrong else asks
     role = ' role="alert"' if is_wrong else ""
     return Response(
-        _PAGE.format(style=_STYLE, said=said, role=role),
+        _PAGE.format(style=_STYLE, said=message, role=role),
         401,
         {"content-security-policy": _POLICY, "www-authenticate": "Bearer"},
         "text/html; charset=utf-8",

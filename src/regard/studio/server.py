@@ -124,17 +124,17 @@ def bind(host: str, port: int) -> socket.socket:
         kind, address = _resolved(host, port)
     except OSError:
         raise PortError("no such address on this machine", where, "use --host 127.0.0.1") from None
-    found = socket.socket(kind, socket.SOCK_STREAM)
+    listener = socket.socket(kind, socket.SOCK_STREAM)
     try:
         if os.name == "posix":
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(BACKLOG)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
     except OSError as fault:
-        found.close()
+        listener.close()
         raise _explained(fault, where, port) from None
-    found.setblocking(False)
-    return found
+    listener.setblocking(False)
+    return listener
 
 
 def _resolved(host: str, port: int) -> tuple[int, tuple[str, int]]:
@@ -170,17 +170,17 @@ def holder(port: int) -> int | None:
 
 
 def _inodes(port: int) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for table in ("tcp", "tcp6"):
         try:
             lines = Path(f"/proc/net/{table}").read_text("ascii").splitlines()[1:]
         except OSError:
             continue
         rows = [line.split() for line in lines]
-        found |= {
+        names |= {
             row[9] for row in rows if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port
         }
-    return found
+    return names
 
 
 # HTTP as uvicorn speaks it, with a deadline: a request that does not arrive in time is cut off (S4).

@@ -234,8 +234,8 @@ class Shelf:
 
     def _sample(self, name: str, known: Iterable[str]) -> str:
         """The first sentence that its evaluations look at, without the tag of a language."""
-        found = first_line(self.folder(name) / "samples.jsonl").get("question", "")
-        text = found if isinstance(found, str) else ""
+        question = first_line(self.folder(name) / "samples.jsonl").get("question", "")
+        text = question if isinstance(question, str) else ""
         for code in known:
             text = text.removeprefix(tag(code)).lstrip()
         return text
@@ -272,10 +272,10 @@ def _place(name: str, folder: Path, is_own: bool) -> str:
 
 def _stamp(path: Path) -> Stamp | None:
     try:
-        found = path.stat()
+        about = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return about.st_mtime_ns, about.st_size, about.st_ino
 
 
 def _let_stop(predictor: Predictor) -> None:

@@ -61,9 +61,9 @@ class Studio:
         """Find the runs that were made since the last time, where they were not named one by one."""
         self.shelf.add(self._find())
 
-    def keep(self, key: Hashable, found: dict[str, Any]) -> None:
+    def keep(self, key: Hashable, answer: dict[str, Any]) -> None:
         """What a study came to, until many others came."""
-        self.studies[key] = found
+        self.studies[key] = answer
         while len(self.studies) > self.limits.studies:
             self.studies.popitem(last=False)
 
@@ -163,12 +163,12 @@ def read_page(folder: Path | None = None) -> dict[str, File]:
             remedy="build it once, with Node 20 or newer: make page; an installed release has it built in; "
             "regard studio --no-page serves the programming interface alone",
         )
-    found: dict[str, File] = {}
+    files: dict[str, File] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and not path.is_symlink() and path.suffix in KINDS:
-            found[name] = File(path.read_bytes(), KINDS[path.suffix], name.startswith("assets/"))
-    return found
+            files[name] = File(path.read_bytes(), KINDS[path.suffix], name.startswith("assets/"))
+    return files
 
 
 # The heavy half of the library, imported once, by one thread, while the page is already being drawn.

@@ -51,19 +51,19 @@ def _number(trace: Trace, site: int | None, head: str) -> int | None:
     """The number of a head that exists, or None for the mean of all."""
     if not trace.sites:
         return None
-    found = _site(trace, site)
-    return None if head == "mean" else number_of(head, found.heads)
+    chosen = _site(trace, site)
+    return None if head == "mean" else number_of(head, chosen.heads)
 
 
 def _csv(trace: Trace, site: int | None, head: str) -> str:
     """One map with its tokens; a cell that a spreadsheet would run as a formula is made text (P7)."""
-    found = _site(trace, site)
-    rows, columns = trace.axes[found.queries].pieces, trace.axes[found.keys].pieces
+    chosen = _site(trace, site)
+    rows, columns = trace.axes[chosen.queries].pieces, trace.axes[chosen.keys].pieces
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\r\n")
     table.writerow(["", *map(_as_text, columns)])
     # The shortest digits that are read back as the same float32.
-    for name, weights in zip(rows, head_of(found.weights, head).astype(str), strict=True):
+    for name, weights in zip(rows, head_of(chosen.weights, head).astype(str), strict=True):
         table.writerow([_as_text(name), *weights.tolist()])
     return file.getvalue()
 

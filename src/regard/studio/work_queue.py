@@ -205,8 +205,13 @@ class Meter:
         delays = sorted(self._delays)
         if not delays:
             return []
-        found = [(part, delays[min(len(delays) - 1, int(part * len(delays)))]) for part in SHARES]
+        quantiles = [
+            (part, delays[min(len(delays) - 1, int(part * len(delays)))]) for part in SHARES
+        ]
         return [
             "# TYPE regard_loop_delay_seconds gauge",
-            *(f'regard_loop_delay_seconds{{share="{part:g}"}} {late:.6f}' for part, late in found),
+            *(
+                f'regard_loop_delay_seconds{{share="{part:g}"}} {late:.6f}'
+                for part, late in quantiles
+            ),
         ]

@@ -261,8 +261,8 @@ class Point(Task):
         every = zip(problems, due, strict=True)
         if self.features < 2 or any(sorted(one) != list(range(len(items))) for items, one in every):
             return []
-        said = [[int(place) for place in answer.split()] for answer in predicted]
-        return tour_scores(problems, said, due)
+        tours = [[int(place) for place in answer.split()] for answer in predicted]
+        return tour_scores(problems, tours, due)
 
 
 def _place(symbol: int | str) -> int:

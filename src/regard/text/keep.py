@@ -69,12 +69,12 @@ class Hidden:
         written = parts[0]
         missing = dict(zip(self.symbols, self.kept, strict=False))
         for symbol, following in zip(symbols, parts[1:], strict=True):
-            found = missing.pop(symbol, None)
-            if found is not None:
+            kept = missing.pop(symbol, None)
+            if kept is not None:
                 left, right = written.rstrip(" "), following.lstrip(" ")
-                before = _space(found.before, left[-1:], written[len(left) : len(left) + 1])
-                after = _space(found.after, right[:1], following[: len(following) - len(right)][:1])
-                written = left + before + found.text + after + right
+                before = _space(kept.before, left[-1:], written[len(left) : len(left) + 1])
+                after = _space(kept.after, right[:1], following[: len(following) - len(right)][:1])
+                written = left + before + kept.text + after + right
             elif written.endswith(" ") or not written:
                 written += following.removeprefix(" ")
             else:
@@ -207,14 +207,14 @@ def _pattern(symbols: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(re.escape(symbol) for symbol in symbols) or r"(?!)")
 
 
-def _space(source: str, neighbour: str, said: str) -> str:
+def _space(source: str, neighbour: str, between: str) -> str:
     """What goes between a stretch and its neighbour in the answer, given who stood there in the source."""
     if not source or not neighbour:
-        return said
+        return between
     if source.isspace():
-        return " " if said or neighbour.isalnum() else ""
+        return " " if between or neighbour.isalnum() else ""
     alike = neighbour == source or (neighbour.isalnum() and source.isalnum())
-    return "" if alike else said
+    return "" if alike else between
 
 
 def _with(written: str, missing: Iterable[Kept]) -> str:

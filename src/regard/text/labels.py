@@ -80,11 +80,11 @@ class Labels:
         return {name: number for number, name in enumerate(self.names)}
 
 
-def _check(name: str, found: int) -> None:
+def _check(name: str, size: int) -> None:
     refuse_surrogates(name, "labels")
     if not name or any(map(is_control, name)):
         raise DataError(f"{name!r} is not a label", where="labels", remedy="labels are plain words")
-    if found >= MOST_LABELS:
+    if size >= MOST_LABELS:
         raise DataError(
             f"there are more than {MOST_LABELS:,} different labels, such as '{name[:40]}'",
             where="labels",

@@ -168,14 +168,14 @@ def _lowered(text: str) -> str:
 def scores(text: str) -> dict[str, float]:
     """How much speaks for each language: a small word as much as three signs."""
     lowered = _lowered(text).replace("’", "'")
-    found = dict.fromkeys(NAMES, 0.0)
+    totals = dict.fromkeys(NAMES, 0.0)
     for word in _WORD.findall(lowered):
         owners = [name for name, known in _KNOWN.items() if word in known]
         for name in owners:
-            found[name] += 3.0 / len(owners)
+            totals[name] += 3.0 / len(owners)
     for name, signs in _SIGNS.items():
-        found[name] += len(signs.findall(lowered))
-    return found
+        totals[name] += len(signs.findall(lowered))
+    return totals
 
 
 def guess(text: str) -> str | None:

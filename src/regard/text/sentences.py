@@ -79,18 +79,18 @@ _CLAUSES = (
 
 def sentences(text: str) -> list[Span]:
     """Where each sentence of a text begins and ends; between them lie spaces, breaks and list markers."""
-    found: list[Span] = []
+    spans: list[Span] = []
     for start, stop in _lines(text):
         marker = _MARKER.match(text, start, stop)
         begin = start if marker is None else marker.end()
         for match in _STOP.finditer(text, begin, stop):
             if match["gap"] is None or _ends(text, begin, match):
                 end = match.start("gap") if match["gap"] is not None else match.start("none")
-                found.append((begin, end))
+                spans.append((begin, end))
                 begin = match.end()
         if begin < stop:
-            found.append((begin, stop))
-    return found
+            spans.append((begin, stop))
+    return spans
 
 
 def weave(text: str, spans: Sequence[Span], answers: Sequence[str]) -> str:

@@ -65,10 +65,10 @@ def without_brackets(text: str) -> str:
 
 def read_tree(text: str, where: str = "tree") -> Tree:
     """The tree of one pair of brackets; a pair around it without a label is left out."""
-    found = list(read_trees(text, where))
-    if len(found) != 1:
-        raise _broken(f"{len(found)} trees where there should be one", where)
-    return found[0]
+    trees = list(read_trees(text, where))
+    if len(trees) != 1:
+        raise _broken(f"{len(trees)} trees where there should be one", where)
+    return trees[0]
 
 
 def read_trees(text: str, where: str = "tree") -> Iterator[Tree]:
@@ -167,7 +167,7 @@ def brackets(tree: Tree, left_out: frozenset[int] = frozenset()) -> Counter[Brac
 
     Words by number that are `left_out`, punctuation, are in none; a constituent of nothing else is none.
     """
-    found: Counter[Bracket] = Counter()
+    counts: Counter[Bracket] = Counter()
 
     def visit(one: Tree, start: int, at: int) -> tuple[int, int]:
         """Where this one ends: with words left out, and with all."""
@@ -178,11 +178,11 @@ def brackets(tree: Tree, left_out: frozenset[int] = frozenset()) -> Counter[Brac
             else:
                 start, at = start + (at not in left_out), at + 1
         if not one.is_tag and one.label not in ROOTS and start > first:
-            found[SAME.get(one.label, one.label), first, start] += 1
+            counts[SAME.get(one.label, one.label), first, start] += 1
         return start, at
 
     visit(tree, 0, 0)
-    return found
+    return counts
 
 
 def _broken(what: str, where: str) -> DataError:

@@ -176,14 +176,14 @@ def words_of(text: str) -> list[str]:
 def words_in(text: str) -> list[str]:
     """The words of running text, each sign a word, in order."""
     chunks = text.split()
-    found: list[str] = []
+    words: list[str] = []
     for chunk, following in zip(chunks, [*chunks[1:], ""], strict=False):
         # `George W. Bush` and `Dr. Smith` keep their full stop; at the end of a sentence it is a word.
         held = bool(following) and bool(_ABBREVIATED.match(chunk) or _INITIAL.match(chunk))
         body = chunk[:-1] if held else chunk
         own = [word for token in _TOKEN.finditer(body) for word in _cut(token[0])]
-        found += [*own[:-1], f"{own[-1]}."] if held else own
-    return found
+        words += [*own[:-1], f"{own[-1]}."] if held else own
+    return words
 
 
 def _cut(word: str) -> Iterator[str]:

@@ -65,11 +65,11 @@ def jacobian_norms(
         right = batch.targets.masked_fill(batch.targets == IGNORE, 0)
         chosen = logits.gather(-1, right.unsqueeze(-1)).squeeze(-1)
         chosen = chosen.masked_fill(batch.targets == IGNORE, 0.0)
-        found = [
+        gradients = [
             torch.autograd.grad(chosen[:, step].sum(), leaves, retain_graph=True)[0]
             for step in range(chosen.shape[1])
         ]
-    return torch.stack(found, 1).norm(dim=-1)
+    return torch.stack(gradients, 1).norm(dim=-1)
 
 
 @contextmanager

@@ -54,13 +54,13 @@ class Point:
 
 def places(model: Model) -> dict[Place, Kind]:
     """Every head of a Transformer's attentions, and the kind of attention it belongs to."""
-    found: dict[Place, Kind] = {}
+    kinds: dict[Place, Kind] = {}
     for path, attention in _attentions(model).items():
         assert attention.site is not None
         kind = kind_of_site(attention.site)
         for head in range(_count(model, path)):
-            found[path, head] = kind
-    return found
+            kinds[path, head] = kind
+    return kinds
 
 
 @contextmanager
@@ -155,7 +155,7 @@ def score_of(
 def by_gates(model: Model) -> dict[Place, float]:
     """The chance that each learned gate is open; 0, where it is closed in the model that answers."""
     model.eval()
-    found: dict[Place, float] = {}
+    values: dict[Place, float] = {}
     has_learned = False
     for path in _attentions(model):
         owner = model.get_submodule(path.removesuffix(".attention"))
@@ -164,7 +164,7 @@ def by_gates(model: Model) -> dict[Place, float]:
         if owner.openness is not None:
             has_learned = True
             chances = chance_open(owner.openness.detach()) * (owner.gate > 0)
-        found |= {(path, head): value for head, value in enumerate(chances.tolist())}
+        values |= {(path, head): value for head, value in enumerate(chances.tolist())}
     if not has_learned:
         raise UsageError(
             "this model was trained without gates that can be learned",
@@ -172,7 +172,7 @@ def by_gates(model: Model) -> dict[Place, float]:
             remedy="train it with a price for open heads: "
             "regard train ... --start-from RUN --set objective.l0=0.01",
         )
-    return found
+    return values
 
 
 def by_ablation(model: Model, measure: Measure) -> dict[Place, float]:

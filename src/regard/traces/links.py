@@ -88,12 +88,12 @@ class Seen:
             choice.shifted
         ):  # the step that has just read a word is the one behind that which said it
             one = np.concatenate([one[1:], one[-1:]])
-        found = np.zeros(self._shape)
+        links = np.zeros(self._shape)
         rows, columns = self._owners
         inner = one[rows >= 0][:, columns >= 0]
-        np.add.at(found, (rows[rows >= 0][:, None], columns[columns >= 0][None]), inner)
+        np.add.at(links, (rows[rows >= 0][:, None], columns[columns >= 0][None]), inner)
         sizes = np.bincount(rows[rows >= 0], minlength=self._shape[0])
-        return found / np.maximum(sizes, 1)[:, None]
+        return links / np.maximum(sizes, 1)[:, None]
 
 
 def owners(axis: Axis, words: Sequence[str]) -> list[int] | None:
@@ -102,14 +102,14 @@ def owners(axis: Axis, words: Sequence[str]) -> list[int] | None:
     None, where both are not the same letters.
     """
     starts = np.cumsum([0, *(len(word) for word in words)])
-    found, place = [], 0
+    numbers, place = [], 0
     for word in axis.words:
         bare = "" if is_special(word) else word.replace("▁", "").replace(" ", "")
         at = int(np.searchsorted(starts, place, side="right")) - 1
-        found.append(at if bare and at < len(words) else -1)
+        numbers.append(at if bare and at < len(words) else -1)
         place += len(bare)
     letters = "".join(w.replace("▁", "").replace(" ", "") for w in axis.words if not is_special(w))
-    return found if letters.casefold() == "".join(words).casefold() else None
+    return numbers if letters.casefold() == "".join(words).casefold() else None
 
 
 def by_rows(matrix: Matrix) -> Set:
@@ -129,20 +129,20 @@ def turned(links: Set) -> Set:
 
 def grown(one: Set, other: Set) -> Set:
     """What both say, and step by step each neighbour that one of them says and that links a new word."""
-    found, union = set(one & other), one | other
+    links, union = set(one & other), one | other
     near = [step for step in product((-1, 0, 1), repeat=2) if step != (0, 0)]
     while True:
-        sources, targets = {s for s, _ in found}, {t for _, t in found}
+        sources, targets = {s for s, _ in links}, {t for _, t in links}
         fresh = {
             (s + down, t + along)
-            for s, t in found
+            for s, t in links
             for down, along in near
-            if (s + down, t + along) in union - found
+            if (s + down, t + along) in union - links
             and (s + down not in sources or t + along not in targets)
         }
         if not fresh:
-            return frozenset(found)
-        found.add(min(fresh))  # one at a time, in order: two of them may link the same new word
+            return frozenset(links)
+        links.add(min(fresh))  # one at a time, in order: two of them may link the same new word
 
 
 def agreement(pairs: Sequence[tuple[Set, Set]]) -> float:

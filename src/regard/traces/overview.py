@@ -158,8 +158,8 @@ def rank(traces: Iterable[Trace]) -> list[Ranked]:
             where="alignment",
             remedy="take sentences with names and numbers",
         )
-    found = [choice for path, hits in per_head.items() for choice in _choices(path, hits)]
-    return sorted(found, key=lambda one: -one.score)
+    choices = [choice for path, hits in per_head.items() for choice in _choices(path, hits)]
+    return sorted(choices, key=lambda one: -one.score)
 
 
 def anchors(target: Axis, source: Axis) -> list[tuple[int, int]]:

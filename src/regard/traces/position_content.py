@@ -62,7 +62,7 @@ def by_shuffling(
     generator = np.random.default_rng(seed)
     sources = _single(look, sentences, "source", "inputs")
     targets = _single(look, sentences, "target")
-    found: dict[Place, list[Shares]] = defaultdict(list)
+    draws: dict[Place, list[Shares]] = defaultdict(list)
     for _ in range(texts):
         cells: dict[Place, _Cells] = defaultdict(_Cells)
         words = [_drawn(generator, side) for side in (sources, targets)]
@@ -71,10 +71,10 @@ def by_shuffling(
             _collect(look(text, target), cells)
         for place, own in cells.items():
             if (shares := own.shares()) is not None:
-                found[place].append(shares)
+                draws[place].append(shares)
     return {
         place: Shares(*(float(np.mean(side)) for side in zip(*map(_pair, own), strict=True)))
-        for place, own in found.items()
+        for place, own in draws.items()
     }
 
 
@@ -94,7 +94,7 @@ def _pair(shares: Shares) -> tuple[float, float]:
 
 def _single(look: Look, sentences: Sequence[Sentence], *axes: str) -> list[str]:
     """Words that are one token each, as far as the traces of some sentences show."""
-    found: set[str] = set()
+    names: set[str] = set()
     for sentence in sentences:
         trace = look(sentence.text, sentence.target)
         name = next((name for name in axes if name in trace.axes), None)
@@ -102,14 +102,14 @@ def _single(look: Look, sentences: Sequence[Sentence], *axes: str) -> list[str]:
             return []
         axis = trace.axes[name]
         sizes = np.bincount(axis.word_ids, minlength=len(axis.words))
-        found |= {
+        names |= {
             word
             for word, size in zip(axis.words, sizes, strict=True)
             if size == 1 and not is_special(word) and word.isalnum()
         }
-        if len(found) > 20 * WORDS:
+        if len(names) > 20 * WORDS:
             break
-    return sorted(found)
+    return sorted(names)
 
 
 def _drawn(generator: np.random.Generator, words: Sequence[str]) -> list[str]:

@@ -40,7 +40,7 @@ def ribbons_of(
     seen: Seen, sites: tuple[TracedSite, ...], axes: Mapping[str, Axis]
 ) -> tuple[Ribbon, ...]:
     """What each gauge showed, and the coverage of each source that a decoder reads while it keeps count."""
-    found = [
+    ribbons = [
         Ribbon(gauge.name, gauge.axis, _values(seen.shown(path)[0], len(axes[gauge.axis])))
         for path, (gauge, _) in seen.gauges.items()
         if gauge.axis in axes
@@ -48,8 +48,8 @@ def ribbons_of(
     for site in sites:
         if "coverage" in seen[site.attention_path][-1].attention.score.sees:
             had = site.weights.mean(0).sum(0)
-            found.append(Ribbon("coverage", site.keys, tuple(map(float, had))))
-    return (*found, *shares(sites, axes))
+            ribbons.append(Ribbon("coverage", site.keys, tuple(map(float, had))))
+    return (*ribbons, *shares(sites, axes))
 
 
 def shares(sites: Sequence[TracedSite], axes: Mapping[str, Axis]) -> tuple[Ribbon, ...]:
@@ -213,13 +213,13 @@ def _winner(tree: BeamTree, path: Sequence[int]) -> dict[int, int]:
 
 def _walk(tree: BeamTree, path: Sequence[int], place: int) -> dict[int, int]:
     """From the last symbol back to the first, as long as it is the path."""
-    found: dict[int, int] = {}
+    winner: dict[int, int] = {}
     for number in reversed(range(len(path))):
         one = tree.steps[number][place]
         if one.fate == "dropped" or one.token != path[number]:
             return {}
-        found[number] = place
+        winner[number] = place
         if number:
             slots = [candidate.slot for candidate in tree.steps[number - 1]]
             place = slots.index(one.parent)
-    return found
+    return winner

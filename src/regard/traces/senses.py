@@ -148,13 +148,13 @@ def study(
     return at_layer(studied(task, model, word, occurrences, axis_of, clusters), layer)
 
 
-def at_layer(found: Sequence[Senses], layer: int | None) -> Senses:
+def at_layer(layers: Sequence[Senses], layer: int | None) -> Senses:
     """One of all layers; by default the last."""
-    top = len(found) - 1
+    top = len(layers) - 1
     layer = top if layer is None else layer
     if not 0 <= layer <= top:
         raise UsageError(f"there is no layer {layer}", "layer", f"choose 0 to {top}")
-    return found[layer]
+    return layers[layer]
 
 
 @torch.inference_mode()
@@ -183,11 +183,11 @@ def studied(
         static.append(embedding.table.weight[ids[0, pieces]].mean(0))
         states.append([behind[pieces].mean(0) for behind in _layers(encoder, ids)])
     types = torch.stack(static).float().cpu().numpy()
-    found = []
+    rows = []
     for layer, some in enumerate(zip(*states, strict=True)):
         own = torch.stack(some).float().cpu().numpy()
-        found.append(Senses(word, layer, tuple(occurrences), own, types, grouped(own, clusters)))
-    return found
+        rows.append(Senses(word, layer, tuple(occurrences), own, types, grouped(own, clusters)))
+    return rows
 
 
 def encoder_of(model: Model) -> TransformerEncoder:
@@ -221,11 +221,11 @@ def plane(states: States) -> Float[np.ndarray, "occurrence 2"]:
     """Coordinates along the two principal components; signs are such that the largest is positive."""
     centred = torch.from_numpy(states - states.mean(0)).double()
     left, scale, _ = torch.linalg.svd(centred, full_matrices=False)
-    found = (left * scale)[:, :2].numpy()
-    if found.shape[1] < 2:
-        found = np.pad(found, ((0, 0), (0, 2 - found.shape[1])))
-    largest = found[np.abs(found).argmax(0), np.arange(2)]
-    return found * np.where(largest < 0, -1.0, 1.0)
+    points = (left * scale)[:, :2].numpy()
+    if points.shape[1] < 2:
+        points = np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
+    largest = points[np.abs(points).argmax(0), np.arange(2)]
+    return points * np.where(largest < 0, -1.0, 1.0)
 
 
 def grouped(states: States, count: int, rounds: int = 50) -> tuple[int, ...]:

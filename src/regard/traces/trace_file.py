@@ -131,10 +131,10 @@ def _read(archive: zipfile.ZipFile, where: str) -> tuple[Document, list[dict[str
         refuse("this trace is too large", where)
     arrays: list[dict[str, np.ndarray]] = [{} for _ in document.sites]
     for entry_name, (number, name, shape) in expected.items():
-        found = _array(archive, entries[entry_name], np.dtype("<f4"), shape, where)
-        if not _sound(name, found):
+        array = _array(archive, entries[entry_name], np.dtype("<f4"), shape, where)
+        if not _sound(name, array):
             refuse(f"{entry_name} has numbers that are not finite", where)
-        arrays[number][name] = found
+        arrays[number][name] = array
     return document, arrays
 
 
@@ -171,11 +171,11 @@ def _array(
 
 def _described(head: bytes, name: str, where: str) -> tuple[tuple[int, ...], bool, str]:
     """Shape, order and type of an array, in the one form that NumPy writes them: nothing is evaluated."""
-    said = _ARRAY.fullmatch(head)
-    if said is None:
+    header = _ARRAY.fullmatch(head)
+    if header is None:
         refuse(f"the array header of {name[:60]!r} is not one that traces have", where)
-    shape = tuple(int(axis) for axis in said[3].replace(b" ", b"").split(b",") if axis)
-    return shape, said[2] == b"True", said[1].decode("ascii", "replace")
+    shape = tuple(int(axis) for axis in header[3].replace(b" ", b"").split(b",") if axis)
+    return shape, header[2] == b"True", header[1].decode("ascii", "replace")
 
 
 def _sound(name: str, array: np.ndarray) -> bool:

@@ -54,18 +54,18 @@ class Answer:
     words: tuple[str, ...]
 
     @classmethod
-    def of(cls, found: Prediction) -> Answer:
+    def of(cls, given: Prediction) -> Answer:
         """The same as named fields."""
-        others = tuple(Choice(text, score) for text, score in found.alternatives)
+        others = tuple(Choice(text, score) for text, score in given.alternatives)
         return cls(
-            found.text,
-            found.score,
-            found.symbols,
-            found.ids,
-            found.log_probabilities,
-            found.finish,
+            given.text,
+            given.score,
+            given.symbols,
+            given.ids,
+            given.log_probabilities,
+            given.finish,
             others,
-            found.words,
+            given.words,
         )
 
     def prediction(self) -> Prediction:

@@ -86,7 +86,7 @@ def unrolled(task: Task, model: Model, text: str, answer: Prediction) -> Unrolle
     encoded = model.eval().encode(batch.sources)
     name = task.namer(text)
     reads = forced.axes[SOURCE].pieces
-    found = [
+    columns = [
         UnrolledStep(place + 1, "encoder", reads[place], state.float().cpu().numpy())
         for place, state in enumerate(encoded.states[0])
     ]
@@ -95,8 +95,8 @@ def unrolled(task: Task, model: Model, text: str, answer: Prediction) -> Unrolle
         logits, state = decoder.step(state, batch.inputs[:, place])
         hidden = state.cells[-1][0][0].float().cpu().numpy()
         likely = float(logits[0].double().softmax(-1)[said])
-        step = len(found) + 1
+        step = len(columns) + 1
         read = forced.axes[INPUTS].pieces[place]
-        found.append(UnrolledStep(step, "decoder", read, hidden, name(said), likely))
+        columns.append(UnrolledStep(step, "decoder", read, hidden, name(said), likely))
     both = len(encoder.recurrent.backward_cells) > 0
-    return Unrolled(text, answer.text, tuple(found), both, decoder.attention is not None)
+    return Unrolled(text, answer.text, tuple(columns), both, decoder.attention is not None)

@@ -47,8 +47,8 @@ def monotony(trace: Trace, site: str | None = None) -> float:
     """
     chosen, times = _site(trace, site)
     pieces = trace.axes[chosen.queries].pieces
-    said = [number for number, piece in enumerate(pieces) if not is_special(piece)]
-    looked = chosen.weights.mean(0)[said] @ np.array(times.seconds)
+    spoken = [number for number, piece in enumerate(pieces) if not is_special(piece)]
+    looked = chosen.weights.mean(0)[spoken] @ np.array(times.seconds)
     if len(looked) < 2:
         return float("nan")
     steps = np.arange(len(looked)) - (len(looked) - 1) / 2

@@ -41,9 +41,9 @@ class Row:
     fault: str = ""
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Row:
+    def from_dict(cls, tree: Mapping[str, Any]) -> Row:
         """What `asdict` gave."""
-        return cls(**{**found, "metrics": tuple(found["metrics"])})
+        return cls(**{**tree, "metrics": tuple(tree["metrics"])})
 
     @property
     def rank(self) -> tuple[float, float]:

@@ -117,13 +117,13 @@ def score_functions(query: Numbers = SUIS, keys: Table = (JE, SUIS, ETUDIANT)) -
     steps, weights = [], []
     for name, formula in FORMULAS.items():
         with seeded(0):  # a named score draws its weights before they are set
-            found = align(state[None], memory, score=name)
-        rows = torch.cat([found.scores[0, 0], found.weights[0, 0]])
+            aligned = align(state[None], memory, score=name)
+        rows = torch.cat([aligned.scores[0, 0], aligned.weights[0, 0]])
         steps += [
-            Step(f"{name}, by neuron", "", plain(found.contributions[0, 0, 0]), labels, neurons),
+            Step(f"{name}, by neuron", "", plain(aligned.contributions[0, 0, 0]), labels, neurons),
             Step(name, formula, plain(rows), ("score", "weight"), labels),
         ]
-        weights.append(found.weights[0, 0, 0])
+        weights.append(aligned.weights[0, 0, 0])
     return Worked(
         formula="alpha_i = softmax_i(score(s, h_i))",
         given=(
@@ -293,11 +293,13 @@ def painted_masks(
     equal = torch.zeros(count, 1, dtype=torch.float64)
     steps = []
     for name, (formula, mask) in masks.items():
-        found = align(equal, equal, mask=mask)
+        aligned = align(equal, equal, mask=mask)
         allowed = mask.to_bool(count, count)[0, 0]
         steps += [
             Step(name, formula, plain(allowed), labels, labels),
-            Step(f"{name}, weights", "softmax(0 + M)", plain(found.weights[0, 0]), labels, labels),
+            Step(
+                f"{name}, weights", "softmax(0 + M)", plain(aligned.weights[0, 0]), labels, labels
+            ),
         ]
     causal = align(equal, equal, mask=Causal())
     return Worked(

@@ -50,11 +50,11 @@ def hard_choice(
     expected = (chances * each).sum()
     true = chances * (each - expected)
     with seeded(int(seed)):
-        found = _estimates(given, read, words, right, int(samples), float(-expected))
-    keys, names = numbered("key ", len(given)), tuple(found)
-    means = torch.stack([one.mean(0) for one in found.values()])
+        estimates = _estimates(given, read, words, right, int(samples), float(-expected))
+    keys, names = numbered("key ", len(given)), tuple(estimates)
+    means = torch.stack([one.mean(0) for one in estimates.values()])
     far = (means - true).norm(dim=-1)
-    spread = torch.stack([one.var(0, correction=0).sum() for one in found.values()])
+    spread = torch.stack([one.var(0, correction=0).sum() for one in estimates.values()])
     return Worked(
         formula="J(e) = sum_i a_i L_i,  a = softmax(e),  L_i = -ln p(word | v_i)\n"
         "dJ/de_j = a_j (L_j - J)",
@@ -134,13 +134,13 @@ def _estimates(
     scores: Scores, values: Tensor, words: Tensor, right: int, samples: int, usual: float
 ) -> dict[str, Gradients]:
     """One gradient of the scores a sample, by the library's own normalisers."""
-    found = {}
+    estimates = {}
     for label, name in (("soft", "softmax"), ("straight-through", "hard"), ("Gumbel", "gumbel")):
         leaf = scores.expand(samples, 1, 1, -1).clone().requires_grad_()
         context = make_normaliser(name)(leaf) @ values
         _losses(context.flatten(0, 2), words, right).sum().backward()
         assert leaf.grad is not None
-        found[label] = leaf.grad.flatten(0, 2)
+        estimates[label] = leaf.grad.flatten(0, 2)
     for label, baseline in (("REINFORCE", 0.0), ("with baseline", usual)):
         leaf = scores.expand(samples, 1, 1, -1).clone().requires_grad_()
         weights = Sampled()(leaf)
@@ -148,5 +148,5 @@ def _estimates(
         chosen = Sampled.log_chance(leaf, weights).flatten()
         (-(reward - baseline) * chosen).sum().backward()
         assert leaf.grad is not None
-        found[label] = leaf.grad.flatten(0, 2)
-    return found
+        estimates[label] = leaf.grad.flatten(0, 2)
+    return estimates

@@ -104,7 +104,7 @@ def sentinel_mixture(
     The sentinel stands in the same softmax as the words that were read: its share is left to the vocabulary.
     """
     hidden = matrix("states", states, height=len(words))
-    asked = vector("query", query, hidden.shape[1])
+    state = vector("query", query, hidden.shape[1])
     first = vector("sentinel", sentinel, hidden.shape[1])
     guesses = vector("vocabulary", list(vocabulary.values()))
     if (guesses < 0).any() or abs(float(guesses.sum()) - 1) > 1e-6:
@@ -113,7 +113,7 @@ def sentinel_mixture(
         )
     keys = torch.cat([first[None], hidden])[None, None]
     attention = Attention(Dot(), Softmax())
-    aligned = attention.align(asked[None, None, None], attention.remember(keys, keys))
+    aligned = attention.align(state[None, None, None], attention.remember(keys, keys))
     weights = aligned.weights[0, 0, 0]
     gate, shares = weights[0], weights[1:]
     every = tuple(dict.fromkeys([*vocabulary, *words]))
@@ -129,7 +129,7 @@ def sentinel_mixture(
         "p(w) = a_0 p_vocabulary(w) + sum of a_i where i holds w",
         given=(
             Step("states", "h_i, after each word", plain(hidden), rows=tuple(words)),
-            Step("query", "q = tanh(W h_t + b)", plain(asked)),
+            Step("query", "q = tanh(W h_t + b)", plain(state)),
             Step("sentinel", "s, learned", plain(first)),
             Step("vocabulary", "p_vocabulary", plain(guesses), columns=tuple(vocabulary)),
         ),

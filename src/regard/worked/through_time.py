@@ -98,9 +98,9 @@ def backward(
     return torch.stack(deltas[:0:-1])
 
 
-def recursions(found: Forward, local: States, weight: Tensor) -> tuple[States, States, States]:
+def recursions(forward: Forward, local: States, weight: Tensor) -> tuple[States, States, States]:
     """dL/dh_t, dL/da_t, and what the slide's recursion gives."""
-    slope, back = found.slope, weight.T
+    slope, back = forward.slope, weight.T
     after = torch.cat(
         [slope[1:], torch.zeros_like(slope[:1])]
     )  # f'(a_{t+1}); no step follows the last
@@ -159,22 +159,22 @@ def backpropagation(
     )
 
 
-def _forward_steps(found: Forward, times: tuple[str, ...]) -> list[Step]:
+def _forward_steps(forward: Forward, times: tuple[str, ...]) -> list[Step]:
     return [
-        Step("hidden states", "h_t", plain(found.hidden), rows=times),
-        Step("outputs", "o_t = W_hy h_t", plain(found.output), columns=times),
-        Step("losses", "L_t = (o_t - y_t)^2 / 2", plain(found.loss), columns=times),
-        Step("slopes", "f'(a_t) = 1 - h_t^2", plain(found.slope), rows=times),
+        Step("hidden states", "h_t", plain(forward.hidden), rows=times),
+        Step("outputs", "o_t = W_hy h_t", plain(forward.output), columns=times),
+        Step("losses", "L_t = (o_t - y_t)^2 / 2", plain(forward.loss), columns=times),
+        Step("slopes", "f'(a_t) = 1 - h_t^2", plain(forward.slope), rows=times),
     ]
 
 
 def _backward_steps(
-    found: Forward, local: States, weight: Tensor, times: tuple[str, ...]
+    forward: Forward, local: States, weight: Tensor, times: tuple[str, ...]
 ) -> list[Step]:
-    of_hidden, of_sum, printed = recursions(found, local, weight)
+    of_hidden, of_sum, printed = recursions(forward, local, weight)
 
     def total(delta: States) -> Value:
-        return plain(delta.T @ found.before)
+        return plain(delta.T @ forward.before)
 
     return [
         Step("local", "dL_t/dh_t = (o_t - y_t) W_hy", plain(local), rows=times),
@@ -187,7 +187,7 @@ def _backward_steps(
         Step(
             "by delta of h",
             "dL/dW_hh = sum_t (delta_t * f'(a_t)) h_{t-1}^T",
-            total(of_hidden * found.slope),
+            total(of_hidden * forward.slope),
         ),
         Step(
             "delta of a",

@@ -69,10 +69,10 @@ class Worked:
 
     def __getitem__(self, name: str) -> Value:
         """The value of the step of this name, the result among them."""
-        found = {step.name: step.value for step in (*self.steps, self.result)}
-        if name not in found:
-            raise UsageError(f"no step '{name}'", where="Worked", remedy=nearest(name, found))
-        return found[name]
+        values = {step.name: step.value for step in (*self.steps, self.result)}
+        if name not in values:
+            raise UsageError(f"no step '{name}'", where="Worked", remedy=nearest(name, values))
+        return values[name]
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; a number that JSON cannot write, such as minus infinity, is written as a word."""
@@ -132,25 +132,25 @@ Table = Sequence[Numbers]
 
 def vector(name: str, numbers: Numbers, width: int | None = None) -> Float[Tensor, " width"]:
     """A row of numbers, of this width where one is asked for."""
-    found = _tensor(name, numbers)
-    if found.dim() != 1 or not len(found):
-        raise _misfit(name, found, "a row of numbers")
-    if width is not None and len(found) != width:
-        raise _misfit(name, found, f"{width} numbers")
-    return found
+    tensor = _tensor(name, numbers)
+    if tensor.dim() != 1 or not len(tensor):
+        raise _misfit(name, tensor, "a row of numbers")
+    if width is not None and len(tensor) != width:
+        raise _misfit(name, tensor, f"{width} numbers")
+    return tensor
 
 
 def matrix(
     name: str, rows: Table, height: int | None = None, width: int | None = None
 ) -> Float[Tensor, "height width"]:
     """Rows of numbers, all of one width; of this height and width where they are asked for."""
-    found = _tensor(name, rows)
-    if found.dim() != 2 or not found.numel():
-        raise _misfit(name, found, "rows of numbers")
-    if height not in (None, found.shape[0]) or width not in (None, found.shape[1]):
-        wanted = f"{height or 'any number of'} rows of {width or found.shape[1]} numbers"
-        raise _misfit(name, found, wanted)
-    return found
+    tensor = _tensor(name, rows)
+    if tensor.dim() != 2 or not tensor.numel():
+        raise _misfit(name, tensor, "rows of numbers")
+    if height not in (None, tensor.shape[0]) or width not in (None, tensor.shape[1]):
+        wanted = f"{height or 'any number of'} rows of {width or tensor.shape[1]} numbers"
+        raise _misfit(name, tensor, wanted)
+    return tensor
 
 
 def plain(tensor: Tensor) -> Value:
@@ -184,26 +184,26 @@ def seeded(seed: int) -> Iterator[None]:
 
 def _tensor(name: str, numbers: Any) -> Tensor:
     try:
-        found = torch.tensor(numbers, dtype=torch.float64)
+        tensor = torch.tensor(numbers, dtype=torch.float64)
     except (TypeError, ValueError):
         raise UsageError(
             f"{name} is not a row of numbers, nor rows of equal length",
             where=name,
             remedy="write [1, 0.5], or [[1, 0], [0, 1]] for a table",
         ) from None
-    if not found.isfinite().all():
+    if not tensor.isfinite().all():
         raise UsageError(
             f"{name} holds a number that is not finite", where=name, remedy="give finite numbers"
         )
-    return found
+    return tensor
 
 
 def _tuples(value: Any) -> Any:
     return tuple(_tuples(one) for one in value) if isinstance(value, list) else value
 
 
-def _misfit(name: str, found: Tensor, wanted: str) -> UsageError:
-    shape = " x ".join(map(str, found.shape)) or "one number"
+def _misfit(name: str, tensor: Tensor, wanted: str) -> UsageError:
+    shape = " x ".join(map(str, tensor.shape)) or "one number"
     return UsageError(
         f"{name} must be {wanted}; it is {shape}", where=name, remedy=f"give {wanted}"
     )

@@ -117,11 +117,11 @@ class PackedRows(AttendForm):
         packing = part_of(mask)
         assert mask is not None
         assert packing is not None
-        asked, real = _rows(query, packing.queries)
+        queries, real = _rows(query, packing.queries)
         key, _ = _rows(memory.key, packing.keys)
         value, _ = _rows(memory.value, packing.keys)
         padding = Both.of(*_others(mask), Padding(packing.keys.lengths.long()))
-        rows = attend(attention, asked, replace(memory, key=key, value=value, mask=padding))
+        rows = attend(attention, queries, replace(memory, key=key, value=value, mask=padding))
         context = rows.new_zeros(*query.shape[:3], rows.shape[-1])
         context[0, :, _places(packing.queries, real)] = rows.transpose(1, 2)[real].transpose(0, 1)
         return context

@@ -160,14 +160,14 @@ class StridedLines(AttendForm):
         score, lines = attention.score, Lines.of(mask, query.shape[2])
         assert isinstance(score, DotScore)
         assert lines is not None
-        asked = lines.written(score.adapt(query) * score.scale(memory.key.shape[-1]))
+        scaled = lines.written(score.adapt(query) * score.scale(memory.key.shape[-1]))
         key, value = lines.written(memory.key), lines.written(memory.value)
         near_key, near_value = lines.near(key), lines.near(value)
         each = query.shape[:2].numel() * lines.width * (lines.count + lines.reach)
         step, contexts = max(1, self.at_once // max(1, each)), []
         for first in range(0, lines.count, step):
             some = slice(first, first + step)
-            own = asked[:, :, some]
+            own = scaled[:, :, some]
             along = (own.transpose(2, 3) @ key.transpose(2, 3).mT).transpose(2, 3)
             scores = torch.cat([along, own @ near_key[:, :, some].mT], -1)
             weights = attention.normaliser(scores.flatten(2, 3), lines.allowed(mask, query, some))

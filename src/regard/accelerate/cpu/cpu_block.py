@@ -157,11 +157,11 @@ def _in_parts(
     if some < rows:
         parts = [slice(first, first + some) for first in range(0, rows, some)]
         shown = [None if sight is None else sight[part] for part in parts]
-        found = (
+        contexts = (
             _in_parts(query[part], kept.of(part), filled, seen, scratch)
             for part, seen in zip(parts, shown, strict=True)
         )
-        return torch.cat(list(found))
+        return torch.cat(list(contexts))
     each = max(1, SCORES // max(1, rows * heads * filled))
     if each < queries and (sight is None or sight.shape[2] == 1):
         some_queries = query.split(each, 2)
@@ -202,8 +202,8 @@ def _exactly(
         bound = bound.amax(-1, keepdim=True)
     bound = bound * constant(kept.largest / SHARES)
     weights.mul_(value_scale).div_(total.mul_(bound))
-    found = shared(work, torch.bmm, scores.round_(), kept.unscaled(1, filled, scratch))
-    return found.view(query.shape).mul_(bound)
+    context = shared(work, torch.bmm, scores.round_(), kept.unscaled(1, filled, scratch))
+    return context.view(query.shape).mul_(bound)
 
 
 def _total(weights: Tensor) -> Tensor:

@@ -124,9 +124,9 @@ class LeanDecoder(Decoder[LeanState]):
         (rows, length), (heads, width) = states.shape[:2], (block.cross.heads, block.cross.width)
         kept = Kept.empty(rows, heads, length, width, whole=self.whole)
         for part in portions(rows, length):
-            found = block.source(states[part].flatten(0, 1))
-            found = found.view(-1, length, 2, heads, width).permute(2, 0, 3, 1, 4)
-            kept.of(part).write(found, 0)
+            both = block.source(states[part].flatten(0, 1))
+            both = both.view(-1, length, 2, heads, width).permute(2, 0, 3, 1, 4)
+            kept.of(part).write(both, 0)
         return kept
 
     def step(
@@ -149,8 +149,8 @@ class LeanDecoder(Decoder[LeanState]):
         """Teacher forcing by steps: for comparison, not for speed."""
         state, logits = self.start(encoded, inputs.shape[1]), []
         for tokens in inputs.unbind(1):
-            found, state = self.step(state, tokens)
-            logits.append(found)
+            scores, state = self.step(state, tokens)
+            logits.append(scores)
         return torch.stack(logits, 1)
 
 

@@ -103,10 +103,10 @@ class WholeProduct(Product):
 
     def __call__(self, rows: Rows) -> Products:
         """Round the rows, multiply, scale."""
-        found, scale = self.unscaled(rows)
+        products, scale = self.unscaled(rows)
         if self.bias is None:
-            return found.mul_(scale)
-        return torch.addcmul(self.bias, found, scale, out=found)
+            return products.mul_(scale)
+        return torch.addcmul(self.bias, products, scale, out=products)
 
     def relu(self, rows: Rows) -> Products:
         """The same: what is negative becomes 0 where the next product rounds it."""
@@ -114,10 +114,10 @@ class WholeProduct(Product):
 
     def onto(self, rows: Rows, states: Products) -> Products:
         """Scaled and summed at once."""
-        found, scale = self.unscaled(rows)
+        products, scale = self.unscaled(rows)
         if self.bias is not None:
             states = states.add_(self.bias)
-        return states.addcmul_(found, scale)
+        return states.addcmul_(products, scale)
 
     def unscaled(self, rows: Rows) -> tuple[Products, Float[Tensor, "rows 1"]]:
         """Each row's product but for the row's own scale, and that scale."""
@@ -192,8 +192,8 @@ def _most() -> int:
         packed = _packed(torch.full((16, 64), 127, dtype=torch.int8), torch.ones(16))
         for most in (255, 127):
             rows = (torch.full((count, 64), float(most)) for count in (1, 65))
-            found = (_multiply()(row, 1.0, 0, packed) for row in rows)
-            if all(bool((one == 64 * 127 * most).all()) for one in found):
+            products = (_multiply()(row, 1.0, 0, packed) for row in rows)
+            if all(bool((one == 64 * 127 * most).all()) for one in products):
                 return most
     except (RuntimeError, AttributeError):
         pass

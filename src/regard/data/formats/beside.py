@@ -91,11 +91,11 @@ class Beside(Format):
                 continue
             cells = {name: line.text for name, line in zip(names, lines, strict=True)}
             folder = self.files[0].parent
-            found = example(cells, self.columns, folder, reading.keep_empty)
-            if isinstance(found, str):
-                reading.tally.drop(found, self.files[0], lines[0].number)
+            made = example(cells, self.columns, folder, reading.keep_empty)
+            if isinstance(made, str):
+                reading.tally.drop(made, self.files[0], lines[0].number)
             else:
-                yield Row(self.files[0], lines[0].number, found)
+                yield Row(self.files[0], lines[0].number, made)
 
 
 @final
@@ -123,11 +123,11 @@ class NamedColumns(OneFile):
                 continue
             cells = self._cells(line.text, f"{self.path}:{line.number}")
             cells = {name: str(cells.get(name) or "").replace("\n", " ") for name in wanted}
-            found = example(cells, self.columns, self.path.parent, reading.keep_empty)
-            if isinstance(found, str):
-                reading.tally.drop(found, self.path, line.number)
+            made = example(cells, self.columns, self.path.parent, reading.keep_empty)
+            if isinstance(made, str):
+                reading.tally.drop(made, self.path, line.number)
             else:
-                yield Row(self.path, line.number, found)
+                yield Row(self.path, line.number, made)
 
     def _cells(self, text: str, where: str) -> Mapping[str, Any]:
         if self.header:

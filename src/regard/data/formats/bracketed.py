@@ -45,12 +45,12 @@ class Bracketed(OneFile):
 
     def _trees(self, reading: Reading, begin: int, text: str, fault: str) -> Iterator[Row]:
         try:
-            found = [] if fault else [cleaned(tree) for tree in read_trees(text)]
+            trees = [] if fault else [cleaned(tree) for tree in read_trees(text)]
         except DataError:
-            found, fault = [], "not a tree"
+            trees, fault = [], "not a tree"
         if fault:
             reading.tally.drop(fault, self.path, begin)
-        for tree in found:
+        for tree in trees:
             if tree is None or tree.is_tag:
                 reading.tally.drop("empty", self.path, begin)
             else:

@@ -152,9 +152,9 @@ def _opened(path: Path, style: Style) -> Iterator[Any]:
     except (pyarrow.ArrowException, OSError, ValueError, KeyError, struct.error) as fault:
         if isinstance(fault, DataError):
             raise
-        told = str(fault).split("\n")[0]
+        first_line = str(fault).split("\n")[0]
         raise DataError(
-            f"the {style} data is damaged: {told}",
+            f"the {style} data is damaged: {first_line}",
             where=str(path),
             remedy="fetch the file again, or write it anew",
         ) from None
@@ -164,20 +164,20 @@ def _class_names(path: Path, style: Style, column: str) -> tuple[str, ...]:
     """What the numbers of a label column mean: said in the file itself, or in the folder's description."""
     with _opened(path, style) as file:
         schema = file.schema_arrow if style == "Parquet" else file.schema
-        said = (schema.metadata or {}).get(b"huggingface", b"")
-    features = _features(said, "info")
+        noted = (schema.metadata or {}).get(b"huggingface", b"")
+    features = _features(noted, "info")
     beside = path.parent / INFORMATION
     if not features and beside.is_file() and beside.stat().st_size <= LARGEST_INFORMATION:
         features = _features(beside.read_bytes())
-    found: Any = features.get(column)
+    feature: Any = features.get(column)
     for _ in range(3):  # a list of labels has them one or two levels down
-        if isinstance(found, dict) and found.get("_type") == "ClassLabel":
-            names = found.get("names")
+        if isinstance(feature, dict) and feature.get("_type") == "ClassLabel":
+            names = feature.get("names")
             return tuple(map(str, names)) if isinstance(names, list) else ()
-        if isinstance(found, dict):
-            found = found.get("feature")
-        elif isinstance(found, list) and found:
-            found = found[0]
+        if isinstance(feature, dict):
+            feature = feature.get("feature")
+        elif isinstance(feature, list) and feature:
+            feature = feature[0]
     return ()
 
 

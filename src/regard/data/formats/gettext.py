@@ -66,20 +66,22 @@ class Gettext(OneFile):
 def _messages(reading: Reading, path: Path) -> Iterator[_Message]:
     message, keyword = _Message(), ""
     for line in reading.sound_lines(path):
-        found = QUOTED.match(line.text)
-        begins = found is not None and found[1] in ("msgid", "msgctxt") and "msgid" in message.parts
+        quoted = QUOTED.match(line.text)
+        begins = (
+            quoted is not None and quoted[1] in ("msgid", "msgctxt") and "msgid" in message.parts
+        )
         comment = line.text.startswith("#") and bool(message.parts)
         if begins or comment or not line.text.strip():
             yield message
             message = _Message()
         if line.text.startswith("#,"):
             message.fuzzy = "fuzzy" in line.text
-        if found is not None:
-            keyword = found[1] or keyword
+        if quoted is not None:
+            keyword = quoted[1] or keyword
             message.line = message.line or line.number
             before = message.parts.get(keyword, "")
             if len(before) <= LINE_BOUND:  # one entry must not fill the memory
-                message.parts[keyword] = before + _unescaped(found[2])
+                message.parts[keyword] = before + _unescaped(quoted[2])
     yield message
 
 

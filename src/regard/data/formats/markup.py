@@ -126,13 +126,13 @@ class Tmx(OneFile):
     def read(self, reading: Reading) -> Iterator[Row]:
         languages: tuple[str, str] | None = None
         for unit in units(self.path, _Units()):
-            found = dict(unit.segments)
+            texts = dict(unit.segments)
             if languages is None and len(unit.segments) >= 2:
                 languages = (unit.segments[0][0], unit.segments[1][0])
-            if languages is None or not all(language in found for language in languages):
+            if languages is None or not all(language in texts for language in languages):
                 reading.tally.drop("missing segment", self.path, unit.line)
                 continue
-            source, target = (found[language] for language in languages)
+            source, target = (texts[language] for language in languages)
             if max(len(source), len(target)) > LINE_BOUND:
                 reading.tally.drop("too long", self.path, unit.line)
             else:

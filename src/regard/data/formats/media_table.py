@@ -225,11 +225,11 @@ def located(folder: Path, name: str) -> str | None:
         folders = _folders(folder, folder.stat().st_mtime_ns)
         if len(inner.parts) > 1:
             return next((str(one / name) for one in folders if (one / name).is_file()), None)
-        found = [one for one in folders if name in _names(one, one.stat().st_mtime_ns)]
-        if len(found) > 1:
-            what = f"'{name}' lies in {found[0].name} and in {found[1].name}"
+        holders = [one for one in folders if name in _names(one, one.stat().st_mtime_ns)]
+        if len(holders) > 1:
+            what = f"'{name}' lies in {holders[0].name} and in {holders[1].name}"
             raise DataError(what, str(folder), "name the folder in the table, too")
-        return str(found[0] / name) if found else None
+        return str(holders[0] / name) if holders else None
     return None
 
 

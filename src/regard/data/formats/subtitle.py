@@ -139,9 +139,9 @@ def cues(reading: Reading, path: Path) -> Iterator[Cue]:
             continue
         cue.line = cue.line or line.number
         cue.fault = cue.fault or line.fault or ""
-        found = TIMES.match(line.text)
-        if found is not None and cue.times is None:
-            numbers = [int(number) for number in found.groups()]
+        times = TIMES.match(line.text)
+        if times is not None and cue.times is None:
+            numbers = [int(number) for number in times.groups()]
             cue.times = _milliseconds(numbers[:4]), _milliseconds(numbers[4:])
         elif cue.times is not None:
             cue.size += len(line.text)

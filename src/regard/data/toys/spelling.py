@@ -48,14 +48,14 @@ Samples = Float[np.ndarray, " sample"]
 
 def spelled(name: str) -> Clip:
     """The sound that `spell:WORD/NUMBER` names."""
-    found = _NAME.fullmatch(name)
-    if found is None or not found[1].strip():
+    match = _NAME.fullmatch(name)
+    if match is None or not match[1].strip():
         raise UsageError(
             f"{name[:60]!r} names no sound that can be spelt",
             where=SPELLED,
             remedy=f"write {SPELLED}WORD/NUMBER, of the letters {' '.join((*VOWELS, *CONSONANTS))}",
         )
-    return spoken(found[1], int(found[2]))[0]
+    return spoken(match[1], int(match[2]))[0]
 
 
 @lru_cache(maxsize=64)

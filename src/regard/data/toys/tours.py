@@ -75,8 +75,8 @@ def _subsets(count: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     every = np.arange(1 << count)
     member = (every[:, None] >> np.arange(count)) & 1
     sizes = member.sum(1)
-    found = [np.nonzero(member * (sizes == size)[:, None]) for size in range(2, count + 1)]
-    return tuple((subsets, ends) for subsets, ends in found)
+    chosen = [np.nonzero(member * (sizes == size)[:, None]) for size in range(2, count + 1)]
+    return tuple((subsets, ends) for subsets, ends in chosen)
 
 
 def repaired(points: Points, kicks: int = KICKS, seed: int = 0) -> tuple[int, ...]:

@@ -54,8 +54,8 @@ class Toy:
         """
         usual = _COUNTS[split]
         generator = Random(f"{self.name}/{split}")
-        found = self._all(split, lambda: self.draw(generator))
-        return islice(found, usual if count is None else count)
+        examples = self._all(split, lambda: self.draw(generator))
+        return islice(examples, usual if count is None else count)
 
     def examples_of(self, length: int, count: int) -> Iterator[Example]:
         """Test examples of this length, longer ones too than any in training; all different."""
