@@ -1,6 +1,7 @@
 """English and German to French on Multi30k: both sources against each alone, and what damage to one does.
 
     python recipes/multisource/run.py DATA OUT [--only NAME ...] [--jobs 3] [--steps 6000] [--minutes N]
+                                      [--width 128] [--layers 4] [--tokens 4096] [--vocabulary 10000]
 
 DATA holds `train.lc.norm.tok.en`, `.de` and `.fr`, and the same of `val` and the tests. Typed again, every
 run goes on where it was. OUT/results.json has the scores and their paired intervals; answers are beside it.
@@ -20,8 +21,7 @@ import pictured
 
 from regard.evaluate import bleu, paired
 
-SIDE = {"kind": "transformer", "width": 128, "layers": 4, "heads": 4, "feedforward": 256}
-SIDE |= {"dropout": 0.3, "activation_dropout": 0.3}
+SIDE = {"kind": "transformer", "heads": 4, "dropout": 0.3, "activation_dropout": 0.3}
 COMBINATIONS = ("flat", "parallel", "serial", "hierarchical")
 ALONE = {"en": ("en",), "de": ("de",)}
 RUNS = {**ALONE, **dict.fromkeys(COMBINATIONS, ("en", "de"))}
@@ -35,13 +35,19 @@ def path(data: Path, split: str, language: str) -> Path:
 def learn(name: str, options: argparse.Namespace) -> None:
     """One run, and its answers to the whole test and to every damaged one."""
     sources = RUNS[name]
-    reader = {**SIDE, **({"combine": name} if name in COMBINATIONS else {})}
-    model = {"encoder": SIDE, "reader": reader}
+    side = {
+        **SIDE,
+        "width": options.width,
+        "feedforward": 2 * options.width,
+        "layers": options.layers,
+    }
+    reader = {**side, **({"combine": name} if name in COMBINATIONS else {})}
+    model = {"encoder": side, "reader": reader}
     model |= {"source_dropout": 0.1} if len(sources) > 1 else {}
     settings = {
         "model": model,
-        "text": {"kind": "bpe", "vocabulary": 10000},
-        "batch.tokens": 4096,
+        "text": {"kind": "bpe", "vocabulary": options.vocabulary},
+        "batch.tokens": options.tokens,
         **{"train.steps": options.steps, "train.rate": 3e-3, "train.schedule": "cosine"},
         **{"train.warmup": options.steps // 5, "train.ema_decay": 0.995},
         **{"train.evaluate_every": 500, "train.checkpoint_every": 500, "train.log_every": 100},
@@ -116,6 +122,10 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--steps", type=int, default=6000)
     parser.add_argument("--minutes", type=float, help="of each training")
+    parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--layers", type=int, default=4, help="of each encoder and of the decoder")
+    parser.add_argument("--tokens", type=int, default=4096, help="of a batch")
+    parser.add_argument("--vocabulary", type=int, default=10000)
     parser.add_argument("--one")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)

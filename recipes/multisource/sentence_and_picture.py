@@ -1,6 +1,7 @@
 """A sentence and its picture to a translation: English to German with photographs (Multi30k and Flickr8k).
 
     python recipes/multisource/sentence_and_picture.py DATA OUT [--minutes N] [--steps 4000] [--device auto]
+                                                       [--only NAME ...] [--height 96] [--tokens 9216]
 
 DATA holds `multi30k.train.tsv.xz`, `val` and `test_2016_flickr` (file, line, en, de, fr, cs), and
 `images96.zip`.
@@ -80,9 +81,10 @@ def learn(name: str, options: argparse.Namespace) -> None:
             "source_dropout": 0.0,
         },
         "text": {"kind": "bpe", "vocabulary": 4000},
-        "picture": {"height": 96, "fit": "crop"},
-        **{"batch.tokens": 9216, "batch.max_length": 128, "batch.buckets": 12},
-        **{"train.steps": options.steps, "train.rate": 2e-3, "train.warmup": 800},
+        "picture": {"height": options.height, "fit": "crop"},
+        **{"batch.tokens": options.tokens, "batch.max_length": 128, "batch.buckets": 12},
+        **{"train.steps": options.steps, "train.rate": 2e-3, "train.schedule": "cosine"},
+        **{"train.warmup": options.steps // 5, "train.ema_decay": 0.995},
         **{"train.evaluate_every": 250, "train.evaluate_examples": 0, "train.log_every": 50},
         **{"train.checkpoint_every": 250, "train.keep": 1, "train.average": "ema"},
         **{"train.patience": 8, "decode.beam": 5},
@@ -138,6 +140,10 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=list(RUNS), choices=list(RUNS))
     parser.add_argument("--minutes", type=float, help="of each training")
     parser.add_argument("--steps", type=int, default=4000)
+    parser.add_argument("--height", type=int, default=96, help="of a picture, in pixels")
+    parser.add_argument(
+        "--tokens", type=int, default=9216, help="of a batch, cells of pictures counted"
+    )
     parser.add_argument("--pictures", type=int, help="so many lines of each part, for a trial")
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()
