@@ -25,13 +25,15 @@ from regard.interop.incoming import (
     refused,
     tensor_of,
 )
+from regard.interop.layouts import LAYOUTS
+from regard.interop.to_huggingface import SHIFTS
 from regard.interop.tokenizer_out import codec_of
 from regard.models import Model, ModelSettings, TransformerSettings
 from regard.run.settings import RunSettings
 from regard.settings.architecture import TagSettings
 from regard.tasks import Fill, Tag, Task
 from regard.tasks.fill import MASK
-from regard.text import BEGIN, END, Codec, Labels, TextSettings
+from regard.text import Codec, Labels, TextSettings
 from regard.text.vocabulary import SPECIALS, Vocabulary
 
 KIND = "BERT"
@@ -44,6 +46,10 @@ _SIZES = (
     "max_position_embeddings",
 )
 _MASKED, _TOKENS = "BertForMaskedLM", "BertForTokenClassification"
+_RETURNED = {  # what `regard export` writes of encoders whose norms come first
+    "esm": "EsmForTokenClassification",
+    "megatron-bert": "MegatronBertForTokenClassification",
+}
 _HEAD = "cls.predictions"
 
 
@@ -62,11 +68,15 @@ class Bert:
     def open(cls, folder: Path, config: Mapping[str, Any]) -> Bert:
         """Read the vocabulary, and refuse by clause what our modules do not hold."""
         known = config.get("architectures") or [_MASKED]
-        architecture = str(known[0]).replace("BertForPreTraining", _MASKED)
+        architecture = str(known[0])
+        if architecture == "BertForPreTraining":
+            architecture = _MASKED
         _refuse_others(folder, config, architecture)
         own = codec_of(folder)
         if own is not None:
             return cls(folder, config, own, tuple(range(own.size)), architecture)
+        if architecture in _RETURNED.values():
+            raise refused(folder, architecture, "its tokenizer is not one that regard wrote")
         if architecture != _MASKED:
             raise refused(folder, KIND, "it labels words, and its tokenizer is not one of ours")
         codec, rows = _pieces(folder)
@@ -80,7 +90,7 @@ class Bert:
     @property
     def columns(self) -> tuple[int, ...]:
         """A row of the output for each piece, or for each label."""
-        return tuple(range(len(self._labels))) if self.architecture == _TOKENS else self.rows
+        return tuple(range(len(self._labels))) if self._labels_pieces else self.rows
 
     @property
     def said(self) -> frozenset[int]:
@@ -93,8 +103,25 @@ class Bert:
         return [str(named[key]) for key in sorted(named, key=int)]
 
     @property
+    def kind(self) -> str:
+        """Which architecture it is: BERT, or one whose norms come first."""
+        return str(self.config.get("model_type", "bert"))
+
+    @property
+    def _labels_pieces(self) -> bool:
+        return self.architecture != _MASKED
+
+    @property
     def _tags(self) -> bool:
-        return self.architecture == _TOKENS and MASK not in self.codec.settings.symbols
+        return self._labels_pieces and MASK not in self.codec.settings.symbols
+
+    @property
+    def _embedding_norm(self) -> bool:
+        return self.kind == "bert" or bool(self.config.get("emb_layer_norm_before"))
+
+    @property
+    def _rotary(self) -> bool:
+        return self.kind == "esm" and self.config.get("position_embedding_type") == "rotary"
 
     def task(self) -> Task:
         """Masked words, or the labels of a tagger that left from here."""
@@ -114,12 +141,12 @@ class Bert:
             heads=config["num_attention_heads"],
             feedforward=config["intermediate_size"],
             activation=activation,
-            norm="post",
+            norm="post" if self.kind == "bert" else "pre",
             norm_eps=eps,
-            position="learned",
-            max_length=config["max_position_embeddings"],
+            position="rotary" if self._rotary else "learned",
+            max_length=config["max_position_embeddings"] - SHIFTS.get(self.kind, 0),
             scale_embedding=False,
-            embedding_norm=True,
+            embedding_norm=self._embedding_norm,
             dropout=dropout,
             attention_dropout=config.get("attention_probs_dropout_prob", 0.1),
         )
@@ -136,18 +163,23 @@ class Bert:
         own = dict(model.named_parameters())
         layers, heads = self.config["num_hidden_layers"], self.config["num_attention_heads"]
         fill_blocks(
-            "bert", own, weights, side="encoder", layers=layers, heads=heads, folder=self.folder
+            self.kind, own, weights, side="encoder", layers=layers, heads=heads, folder=self.folder
         )
-        place, rows = "bert.embeddings", torch.tensor(self.rows)
+        root, rows = LAYOUTS[self.kind].stack.split(".")[0], torch.tensor(self.rows)
+        place = f"{root}.embeddings"
         table = self._tensor(weights, f"{place}.word_embeddings.weight")
-        segment = self._tensor(weights, f"{place}.token_type_embeddings.weight")[0]
-        positions = self._tensor(weights, f"{place}.position_embeddings.weight")
-        found = {
-            "encoder.embedding.table.weight": table[rows],
-            "encoder.embedding.position.weight": positions + segment,
-        }
-        for end in ("weight", "bias"):
-            norm = self._tensor(weights, f"{place}.LayerNorm.{end}")
+        found = {"encoder.embedding.table.weight": table[rows]}
+        if not self._rotary:
+            positions = self._tensor(weights, f"{place}.position_embeddings.weight")
+            positions = positions[SHIFTS.get(self.kind, 0) :]
+            if self.kind != "esm":  # one text is read: the vector of its segment is always there
+                positions = (
+                    positions + self._tensor(weights, f"{place}.token_type_embeddings.weight")[0]
+                )
+            found["encoder.embedding.position.weight"] = positions
+        for end in ("weight", "bias") if self._embedding_norm else ():
+            name = "layer_norm" if self.kind == "esm" else "LayerNorm"
+            norm = self._tensor(weights, f"{place}.{name}.{end}")
             found[f"encoder.embedding.norm.{end}"] = norm
         found |= self._head(weights, table, rows)
         put(own, list(found.items()), place, KIND, self.folder)
@@ -157,7 +189,7 @@ class Bert:
     ) -> dict[str, Tensor]:
         """What stands above the encoder; the output has the table of words, unless it has its own."""
         found: dict[str, Tensor] = {}
-        if self.architecture == _TOKENS:
+        if self._labels_pieces:
             for end in ("weight", "bias"):
                 found[f"reader.output.{end}"] = self._tensor(weights, f"classifier.{end}")
             return found
@@ -176,9 +208,9 @@ class Bert:
 
     def source(self, task: Task, text: str) -> list[int]:
         """A text with what stands around it, whether it hides a word or not."""
-        ids = self.codec.encode(text)
-        framed = isinstance(task, Fill) and task.is_framed
-        return [BEGIN, *ids, END] if framed else ids
+        if isinstance(task, Fill):
+            return [int(number) for number in task.only_read(text)[0]]
+        return self.codec.encode(text)
 
     def forced(self, theirs: Any, source: Tensor, said: Tensor) -> Tensor:  # noqa: ARG002
         """Every place at once."""
@@ -202,14 +234,18 @@ def _refuse_others(folder: Path, config: Mapping[str, Any], architecture: str) -
         {
             f"its configuration lacks {', '.join(lacking)}": bool(lacking),
             f"{architecture} has no head that names words, and a run answers": (
-                architecture not in (_MASKED, _TOKENS)
+                architecture not in (_MASKED, _TOKENS, *_RETURNED.values())
             ),
             f"activation '{config.get('hidden_act')}' is not known here": (
                 config.get("hidden_act") not in ACTIVATIONS
             ),
             "its positions are relative": (
-                config.get("position_embedding_type", "absolute") != "absolute"
+                config.get("position_embedding_type", "absolute")
+                not in (
+                    ("absolute", "rotary") if config.get("model_type") == "esm" else ("absolute",)
+                )
             ),
+            "it drops the vectors of masked tokens": bool(config.get("token_dropout")),
             "it is a decoder": bool(config.get("is_decoder")),
         },
     )

@@ -17,11 +17,13 @@ import torch
 from torch import Tensor
 
 from regard import __version__
+from regard.answer.capacity import Room
 from regard.attention import watch
 from regard.data.toys import TOYS
 from regard.errors import UsageError
 from regard.interop.bring import library_for
 from regard.interop.huggingface_folder import REPORT, in_a_folder
+from regard.interop.outline import LONGEST as LONGEST_TABLE
 from regard.interop.outline import Clause, Outgoing, refuse
 from regard.models import SOURCE
 from regard.models.decoder import Decoder
@@ -35,6 +37,7 @@ Target = Literal["huggingface", "ctranslate2", "onnx"]
 NEEDS = {"ctranslate2": ("ctranslate2",), "onnx": ("onnx", "onnxscript", "onnxruntime")}
 LONGEST = 32  # symbols of each answer that is compared
 NEAR = 1e-3  # log-probabilities that differ by more are not the same model's
+LENGTHS = LONGEST_TABLE - 1  # symbols of a text or an answer, where a model has no last position
 LIKELY = -20.0  # what is less likely than e^-20 is not compared
 
 
@@ -107,7 +110,7 @@ def export(run: Run, target: Target, out: Path, texts: Sequence[str] | None = No
             remedy='train it with text.start = "begin"',
         )
     leaving = Outgoing.of(run)
-    chosen = list(texts) if texts is not None else questions(run)
+    chosen = _short(leaving, list(texts) if texts is not None else questions(run))
     match target:
         case "huggingface":
             made: tuple[str, Callable[[], Held]] = in_a_folder(leaving, out)
@@ -142,6 +145,19 @@ def need(target: Target) -> None:
             ) from None
 
 
+def _short(leaving: Outgoing, texts: Sequence[str]) -> list[str]:
+    """Those that the model can read, with room for an answer; an error where there is none."""
+    room = Room.of(leaving.settings)
+    task, most = leaving.run.task, LENGTHS if room.read is None else room.read
+    if leaving.model.encoder is None:
+        most = (room.prompt() or LENGTHS) - 1
+    kept = [text for text in texts if task.count(text) <= most]
+    if not kept:
+        what = f"no text to compare by has at most {most} symbols, which is what this model reads"
+        raise UsageError(what, "--check", "name a file with shorter texts")
+    return kept
+
+
 def questions(run: Run, most: int = 100) -> list[str]:
     """What to compare by: the run's own validation texts, or examples of a toy of the same kind."""
     if (run.folder / "data" / "probes.jsonl").is_file():
@@ -165,7 +181,7 @@ def compare(
 ) -> Parity:
     """Both answer by themselves; then both are forced along our answer, and their numbers compared."""
     task = leaving.run.task
-    ours = Ours(leaving)
+    ours, room = Ours(leaving), Room.of(leaving.settings).written
     cut, same, worst, known = 0, 0, 0.0, True
     shown = 0.0 if isinstance(held, Shows) else None
     for text in texts:
@@ -173,8 +189,10 @@ def compare(
         given = held.cut(text)
         known = known and given is not None
         cut += given == ours.framed(source)
-        said = ours.answer(source, LONGEST)
-        same += held.answer(source, LONGEST) == said
+        before = len(source) if ours.continues else 0
+        most = min(LONGEST, (room or LENGTHS) - before)
+        said = ours.answer(source, most)
+        same += held.answer(source, most) == said
         expected, found = ours.chances(source, said), held.chances(source, said)
         if found.dim() == 1:
             expected = expected[torch.arange(len(said)), torch.tensor(said)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import torch
 from torch import Tensor
@@ -36,6 +36,16 @@ from regard.text.vocabulary import SPECIALS, Vocabulary
 
 KIND = "GPT-2"
 _SIZES = ("n_embd", "n_layer", "n_head", "n_positions")
+_NEOX = {  # the names of GPT-2 and of GPT-NeoX
+    "n_embd": "hidden_size",
+    "n_layer": "num_hidden_layers",
+    "n_head": "num_attention_heads",
+    "n_positions": "max_position_embeddings",
+    "n_inner": "intermediate_size",
+    "activation_function": "hidden_act",
+    "layer_norm_epsilon": "layer_norm_eps",
+    "architectures": "architectures",
+}
 MOST = 50  # symbols of an answer by default, the given part included
 
 
@@ -49,19 +59,30 @@ class Gpt2:
     codec: Codec
     rows: tuple[int, ...]  # of the folder's table, by our ids
     said: frozenset[int]  # our ids that may be said
-    opener: ClassVar[str] = "GPT2LMHeadModel"
 
     @classmethod
     def open(cls, folder: Path, config: Mapping[str, Any]) -> Gpt2:
         """Read the vocabulary, and refuse by clause what our modules do not hold."""
-        _refuse_others(folder, config)
         own = codec_of(folder)
+        if config.get("model_type") == "gpt_neox":
+            _refuse_neox(folder, config, own)
+            config = {**config, **{ours: config[theirs] for ours, theirs in _NEOX.items()}}
+        _refuse_others(folder, config)
         if own is not None:
             never = json_of(folder / "generation_config.json", {}).get("suppress_tokens") or ()
             said = frozenset(range(own.size)) - {int(number) for number in never}
             return cls(folder, config, own, tuple(range(own.size)), said)
         codec, rows = _pieces(folder, config)
         return cls(folder, config, codec, rows, frozenset({END, *range(len(SPECIALS), len(rows))}))
+
+    @property
+    def opener(self) -> str:
+        """Its own class."""
+        return "GPTNeoXForCausalLM" if self._rotates else "GPT2LMHeadModel"
+
+    @property
+    def _rotates(self) -> bool:
+        return self.config.get("model_type") == "gpt_neox"
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -88,7 +109,8 @@ class Gpt2:
             activation=ACTIVATIONS[config.get("activation_function", "gelu_new")],
             norm="pre",
             norm_eps=config.get("layer_norm_epsilon", 1e-5),
-            position="learned",
+            position="rotary" if self._rotates else "learned",
+            position_base=config["rope_parameters"]["rope_theta"] if self._rotates else 10000.0,
             max_length=config["n_positions"],
             scale_embedding=False,
             dropout=config.get("resid_pdrop", 0.1),
@@ -117,22 +139,23 @@ class Gpt2:
             weights = {f"transformer.{name}": one for name, one in weights.items()}
         own = dict(model.named_parameters())
         layers, heads = self.config["n_layer"], self.config["n_head"]
+        kind = "gpt_neox" if self._rotates else "gpt2"
         fill_blocks(
-            "gpt2", own, weights, side="reader", layers=layers, heads=heads, folder=self.folder
+            kind, own, weights, side="reader", layers=layers, heads=heads, folder=self.folder
         )
         rows = torch.tensor(self.rows)
-        table = self._tensor(weights, "transformer.wte.weight")
-        positions = self._tensor(weights, "transformer.wpe.weight")
-        found = {
-            "reader.embedding.table.weight": table[rows],
-            "reader.embedding.position.weight": positions,
-        }
+        embedding = "gpt_neox.embed_in.weight" if self._rotates else "transformer.wte.weight"
+        output = "embed_out.weight" if self._rotates else "lm_head.weight"
+        found = {"reader.embedding.table.weight": self._tensor(weights, embedding)[rows]}
+        if not self._rotates:
+            positions = self._tensor(weights, "transformer.wpe.weight")
+            found["reader.embedding.position.weight"] = positions
         if not self._tied:
-            found["reader.output.weight"] = self._tensor(weights, "lm_head.weight")[rows]
+            found["reader.output.weight"] = self._tensor(weights, output)[rows]
         if "reader.output.bias" in own:
             unsaid = [number not in self.said for number in range(len(rows))]
             found["reader.output.bias"] = torch.tensor(unsaid) * UNSAID
-        put(own, list(found.items()), "transformer.wte.weight", KIND, self.folder)
+        put(own, list(found.items()), embedding, KIND, self.folder)
 
     def _tensor(self, weights: Mapping[str, Tensor], name: str) -> Tensor:
         return tensor_of(weights, name, KIND, self.folder)
@@ -148,6 +171,25 @@ class Gpt2:
         return logits[len(source) :]
 
 
+def _refuse_neox(folder: Path, config: Mapping[str, Any], own: Codec | None) -> None:
+    """Of GPT-NeoX, what `regard export` writes; others have attention and network side by side."""
+    lacking = [theirs for theirs in (*_NEOX.values(), "rope_parameters") if theirs not in config]
+    rotation = config.get("rope_parameters") or {}
+    clauses = {
+        "its tokenizer is not one that regard wrote": own is None,
+        f"its configuration lacks {', '.join(lacking)}": bool(lacking),
+        "attention and network of a block are side by side": bool(
+            config.get("use_parallel_residual", True)
+        ),
+        "it turns a part of each head alone, or by a rule of its own": (
+            rotation.get("partial_rotary_factor", 0.25) != 1.0
+            or rotation.get("rope_type") != "default"
+            or "rope_theta" not in rotation
+        ),
+    }
+    refuse_where(folder, "GPT-NeoX", clauses)
+
+
 def _refuse_others(folder: Path, config: Mapping[str, Any]) -> None:
     lacking = [name for name in _SIZES if name not in config]
     activation = config.get("activation_function", "gelu_new")
@@ -157,7 +199,9 @@ def _refuse_others(folder: Path, config: Mapping[str, Any]) -> None:
         KIND,
         {
             f"its configuration lacks {', '.join(lacking)}": bool(lacking),
-            f"{architecture} has no head that says words": architecture != "GPT2LMHeadModel",
+            f"{architecture} has no head that says words": (
+                architecture not in ("GPT2LMHeadModel", "GPTNeoXForCausalLM")
+            ),
             f"activation '{activation}' is not known here": activation not in ACTIVATIONS,
             "its scores are not scaled by the root of their width": (
                 not config.get("scale_attn_weights", True)

@@ -16,15 +16,17 @@ import torch
 from torch import Tensor
 
 from regard import __version__
+from regard.answer.capacity import Room
 from regard.config import to_toml
 from regard.errors import ModelFileError, UsageError, nearest
 from regard.interop.bert import Bert
 from regard.interop.bring import library_for, quiet
-from regard.interop.exporting import LIKELY, Ours, further
+from regard.interop.exporting import LENGTHS, LIKELY, Ours, further
 from regard.interop.gpt2 import Gpt2
 from regard.interop.incoming import Incoming
 from regard.interop.marian import Marian
 from regard.interop.outline import Outgoing
+from regard.interop.returned import Returned
 from regard.models import build, count_parameters
 from regard.run import files, weights
 from regard.run.find import read_bounded
@@ -32,10 +34,21 @@ from regard.run.folder import Run
 from regard.run.load import write_task
 from regard.tasks import Task
 
+
+def _translator(folder: Path, config: Mapping[str, Any]) -> Incoming:
+    """Marian with the tokenizer of OPUS-MT, or with one of ours."""
+    kind = Marian if (folder / "source.spm").is_file() else Returned
+    return kind.open(folder, config)
+
+
 KINDS: dict[str, Callable[[Path, Mapping[str, Any]], Incoming]] = {
-    "marian": Marian.open,
+    "marian": _translator,
     "bert": Bert.open,
     "gpt2": Gpt2.open,
+    # What `regard export` wrote, with a tokenizer of ours.
+    **dict.fromkeys(("pegasus", "mbart", "bart"), Returned.open),
+    **dict.fromkeys(("megatron-bert", "esm"), Bert.open),
+    "gpt_neox": Gpt2.open,
 }
 LONGEST = 24  # symbols of each answer that is compared
 
@@ -111,13 +124,16 @@ def compare(run: Run, folder: Path, texts: Sequence[str]) -> Parity:
     tokenizer = _tokenizer(library, folder)
     same_ids, same_answers, worst = 0, 0, 0.0
     rows, columns = torch.tensor(found.rows), torch.tensor(found.columns)
+    room = Room.of(run.settings.model).written
     unsaid = torch.tensor([n not in found.said for n in range(len(columns))])
     for text in texts:
         source = found.source(task, text)
         given = rows[torch.tensor(source, dtype=torch.long)]
         if tokenizer is not None:
-            same_ids += tokenizer(text)["input_ids"] == given.tolist()
-        written = ours.answer(source, LONGEST)
+            framed = rows[torch.tensor(ours.framed(source), dtype=torch.long)].tolist()
+            same_ids += tokenizer(text)["input_ids"] in (given.tolist(), framed)
+        before = len(source) if ours.continues else 0
+        written = ours.answer(source, min(LONGEST, (room or LENGTHS) - before))
         logits = found.forced(theirs, given, columns[torch.tensor(written)])
         expected = logits[:, columns].masked_fill(unsaid, -torch.inf).log_softmax(-1)
         same_answers += expected.argmax(-1).tolist() == written

@@ -112,9 +112,10 @@ def fill_blocks(
     layers: int,
     heads: int,
     folder: Path,
+    theirs: str = "",
 ) -> None:
-    """The numbers of a stack of blocks, by the table of names that exports use, too."""
-    for pair in LAYOUTS[kind].pairs(side, layers):
+    """The numbers of a stack of blocks, by the table of names that exports use; `theirs` is their side."""
+    for pair in LAYOUTS[kind].pairs(side, layers, theirs):
         parts = taken_apart(pair.form, tensor_of(weights, pair.theirs, kind, folder), heads)
         put(own, zip(pair.ours, parts, strict=True), pair.theirs, kind, folder)
 

@@ -13,6 +13,7 @@ from regard.interop.outline import Clause, Outgoing, refuse
 from regard.interop.to_huggingface import (
     ACTIVATIONS,
     CLASSES,
+    SHIFTS,
     TABLES,
     Written,
     blocks,
@@ -70,7 +71,7 @@ def filled(out: Outgoing, kind: str, encoder: StackSettings) -> Written:
     table = state["encoder.embedding.table.weight"] * scale
     tensors[f"{root}.embeddings.word_embeddings.weight"] = table
     longest = len(out.table("encoder"))
-    shift = 1 if kind == "esm" else 0  # its positions begin behind that of padding
+    shift = SHIFTS.get(kind, 0)
     if encoder.position != "rotary":
         positions_table = F.pad(out.table("encoder"), (0, 0, shift, 0))
         tensors[f"{root}.embeddings.position_embeddings.weight"] = positions_table

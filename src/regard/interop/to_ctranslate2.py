@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from regard.interop.outline import Clause, Outgoing, kinds, refuse
-from regard.interop.tokenizer_out import around, codec_of_task, marian_files, tokenizer_files
+from regard.interop.tokenizer_out import codec_of_task, marian_files, tokenizers
 from regard.run import files
 from regard.settings.architecture import StackSettings, TransformerReaderSettings
 from regard.text import BEGIN, Codec
@@ -43,8 +43,7 @@ def write(out: Outgoing, folder: Path) -> tuple[str, Callable[[], Opened]]:
         both = marian_files(codec, target)
         documents = {name: both[name] for name in ("source.spm", "target.spm")}
     else:
-        text = tokenizer_files(codec, around(task, codec))["tokenizer.json"]
-        documents["tokenizer.json"] = text.encode()
+        documents = tokenizers(task, codec)
     size = sum(one.numel() * 4 for one in out.model.parameters())
     with files.new_folder(folder, folder.name, size) as temporary:
         for name, content in documents.items():

@@ -38,7 +38,7 @@ from regard.settings.architecture import (
     TransformerReaderSettings,
     TransformerSettings,
 )
-from regard.text import BEGIN, END, PAD
+from regard.text import BEGIN, END, PAD, Codec
 
 NAME = "Hugging Face"
 ACTIVATIONS = {
@@ -59,7 +59,7 @@ CLASSES = {
     "megatron-bert": "MegatronBert",
     "esm": "Esm",
 }
-_SHIFT = 2  # the first rows of BART's table of positions belong to no position
+SHIFTS = {"bart": 2, "mbart": 2, "esm": 1}  # first rows of a table that belong to no position
 
 
 @final
@@ -106,12 +106,10 @@ def _translator(out: Outgoing) -> Written:
     positions = ("sinusoidal", "sinusoidal-halves") if kind == "marian" else TABLES
     faults = kinds(out.settings, "transformer", "transformer")
     for name in out.stacks:
-        faults += out.clauses(
-            name, activations=ACTIVATIONS, positions=positions, norms=(reader.norm,), eps=1e-5
-        )
-    faults += _unlike(encoder, reader)
+        faults += out.clauses(name, activations=ACTIVATIONS, positions=positions, eps=1e-5)
+    faults += _unlike(kind, encoder, reader)
     sizes = out.run.task.sizes
-    if not sizes.shared and sizes.source != sizes.target:
+    if _two_vocabularies(out):
         faults.append(Clause("text.shared", False, "one vocabulary for both sides"))
     for name, own in out.stacks.items():
         if kind == "marian" and own.position_base != 10000.0:
@@ -121,11 +119,11 @@ def _translator(out: Outgoing) -> Written:
     if kind == "marian" and reader.position == "sinusoidal":
         state = reordered(state, interleaved_to_halves(reader.width))
     tensors: dict[str, Tensor] = {}
+    longest = min(len(out.table(name)) for name in out.stacks)  # they have one setting for both
     for side, ours in (("encoder", "encoder"), ("decoder", "reader")):
         tensors |= blocks(kind, state, ours, out.stacks[ours].layers, out.heads(ours), side)
         if kind != "marian":
-            shift = _SHIFT if kind in ("bart", "mbart") else 0
-            table = F.pad(out.table(ours), (0, 0, shift, 0))
+            table = F.pad(out.table(ours)[:longest], (0, 0, SHIFTS.get(kind, 0), 0))
             tensors[f"model.{side}.embed_positions.weight"] = table
         if normed:
             for end in ("weight", "bias"):
@@ -134,7 +132,6 @@ def _translator(out: Outgoing) -> Written:
     tied = _tables(out, kind, state, tensors)
     bias = state.get("reader.output.bias", torch.zeros(sizes.target))
     tensors["final_logits_bias"] = bias[None]
-    longest = len(out.table("reader"))
     config = {
         "d_model": reader.width,
         "encoder_layers": encoder.layers,
@@ -143,7 +140,7 @@ def _translator(out: Outgoing) -> Written:
         "decoder_layers": reader.layers,
         "decoder_attention_heads": out.heads("reader"),
         "decoder_ffn_dim": reader.feedforward,
-        "max_position_embeddings": min(longest, len(out.table("encoder"))),
+        "max_position_embeddings": longest,
         "activation_function": ACTIVATIONS[reader.activation],
         "scale_embedding": reader.scale_embedding,
         "dropout": reader.dropout,
@@ -248,7 +245,16 @@ def blocks(
     }
 
 
-def _unlike(encoder: StackSettings, reader: StackSettings) -> Iterator[Clause]:
+def _two_vocabularies(out: Outgoing) -> bool:
+    """Whether the sides have other pieces; Marian's may cut into the same ones in two ways."""
+    task = out.run.task
+    source, target = getattr(task, "source", None), getattr(task, "target", None)
+    if not isinstance(source, Codec) or not isinstance(target, Codec):
+        return False
+    return source.vocabulary.pieces != target.vocabulary.pieces
+
+
+def _unlike(kind: str, encoder: StackSettings, reader: StackSettings) -> Iterator[Clause]:
     """What both sides have one setting for."""
     for name in ("width", "activation", "norm", "scale_embedding", "embedding_norm"):
         own, other = getattr(encoder, name), getattr(reader, name)
@@ -256,7 +262,7 @@ def _unlike(encoder: StackSettings, reader: StackSettings) -> Iterator[Clause]:
             yield Clause(
                 f"model.encoder.{name}", own, f"that of both sides ({other} in the reader)"
             )
-    if encoder.position != reader.position and "marian" in (encoder.norm, reader.norm):
+    if encoder.position != reader.position and kind == "marian":
         yield Clause("model.encoder.position", encoder.position, f"{reader.position} on both sides")
 
 

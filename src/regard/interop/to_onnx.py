@@ -26,7 +26,7 @@ from regard.attention import Attention
 from regard.interop.onnx_modules import Encoding, Labels, Step, ready
 from regard.interop.onnx_session import Opened
 from regard.interop.outline import LONGEST, Clause, Outgoing, kinds, refuse
-from regard.interop.tokenizer_out import around, codec_of_task, marian_files, tokenizer_files
+from regard.interop.tokenizer_out import codec_of_task, marian_files, tokenizers
 from regard.models import Model
 from regard.models.transformer_decoder import TransformerDecoder
 from regard.run import files
@@ -51,8 +51,7 @@ def write(out: Outgoing, folder: Path) -> tuple[str, Callable[[], Opened]]:
         both = marian_files(codec, getattr(task, "target", codec))
         documents = {name: both[name] for name in ("source.spm", "target.spm", "vocab.json")}
     else:
-        text = tokenizer_files(codec, around(task, codec))["tokenizer.json"]
-        documents = {"tokenizer.json": text.encode()}
+        documents = tokenizers(task, codec)
     graphs = list(_graphs(model))
     size = 2 * sum(one.numel() * 4 for one in model.parameters())
     with files.new_folder(folder, folder.name, size) as temporary:

@@ -58,6 +58,15 @@ def _bare_masks(tokenizer: str) -> str:
     return json.dumps(document, ensure_ascii=False)
 
 
+def tokenizers(task: Task, codec: Codec) -> dict[str, bytes]:
+    """`tokenizer.json` of what is read; where what is said has other pieces, that of them, too."""
+    files = {"tokenizer.json": tokenizer_files(codec, around(task, codec))["tokenizer.json"]}
+    target = getattr(task, "target", codec)
+    if isinstance(target, Codec) and target.vocabulary.pieces != codec.vocabulary.pieces:
+        files["target-tokenizer.json"] = tokenizer_files(target, "$A")["tokenizer.json"]
+    return {name: text.encode() for name, text in files.items()}
+
+
 def around(task: Task, codec: Codec) -> str:
     """What stands around a text when this task reads it: `$A </s>`; a text that is continued has `<s> $A`."""
     text = MASK if MASK in codec.settings.symbols else "a"
@@ -72,8 +81,9 @@ def around(task: Task, codec: Codec) -> str:
 
 def codec_of_task(task: Task, where: str) -> Codec:
     """The vocabulary of what it reads, or of what it continues."""
-    found = getattr(task, "target" if task.reads_nothing else "source", None)
-    if not isinstance(found, Codec):
+    names = ("target",) if task.reads_nothing else ("source", "target")
+    found = next((own for name in names if (own := getattr(task, name, None))), None)
+    if task.features or not isinstance(found, Codec):
         raise UsageError(
             f"the {task.name} task reads no text, and this format is for text",
             where=where,
