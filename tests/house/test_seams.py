@@ -21,6 +21,7 @@ HOMONYMS = {
     "interop/bert.py": {"Fill", "Tag", "isinstance(task, Fill)"},
     "interop/gpt2.py": {"Language"},
     "interop/marian.py": {"translate", "Translate"},
+    "interop/returned.py": {"Translate"},
     "settings/architecture.py": {"tag", "classify", "point"},  # kinds of readers
     "studio/trace_store.py": {"language"},  # in which a question is written
     "traces/overview.py": {"language"},
