@@ -15,7 +15,7 @@ from regard.cli.target import check_there
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
-    from regard.answer.by_length import Point
+    from regard.answer.limits import Point
 
 LONGEST = 10_000
 
@@ -59,7 +59,7 @@ def extrapolate(
     names = _names(runs)
     for run in runs:
         check_there(run)
-    from regard.answer.by_length import by_length, toy_of
+    from regard.answer.limits import by_length, toy_of
     from regard.answer.predictor import Predictor
 
     device, weights = place.device, place.weights
