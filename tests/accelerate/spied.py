@@ -18,6 +18,10 @@ class Spied(AttendForm):
     def shields(self):
         return self.form.shields
 
+    @property
+    def devices(self):
+        return self.form.devices
+
     def takes(self, attention, query, memory, mask):
         return self.form.takes(attention, query, memory, mask)
 

@@ -12,6 +12,7 @@ import regard
 from regard.accelerate import attend, stack, vocabulary_loss
 from regard.accelerate.cuda_graph import RecordedSearch, training_step
 from regard.accelerate.stack import FusedResiduals
+from regard.attention import formula
 from regard.attention.formula import ATTEND
 from regard.decode import SEARCH, DecodeSettings, search
 from regard.layers.block import STACK
@@ -49,6 +50,25 @@ def test_the_reference_ends_with_an_error_too():
         raise ZeroDivisionError
     assert not is_reference()
     assert ATTEND.forms() == attend.FORMS
+
+
+class Elsewhere(formula.AttendForm):
+    """Works where nothing of ours is."""
+
+    devices = ("meta",)
+
+    def takes(self, attention, query, memory, mask):
+        raise AssertionError("asked")
+
+    attend = takes
+
+
+def test_a_form_for_other_devices_is_not_asked():
+    states = torch.randn(1, 1, 3, 2)
+    attention = regard.Attention("dot")
+    with using(attend=[Elsewhere()]):
+        context = attention(states, attention.remember(states, states))
+    assert context.shape == states.shape
 
 
 def test_chosen_forms_are_asked_and_others_stay():

@@ -145,10 +145,11 @@ def test_who_looks_gets_the_generic_search():
 
 def test_on_a_cpu_the_generic_search_runs():
     model, source, lengths, settings = drawn(11)
-    encoded = model.encode(source, lengths)
-    assert not RecordedSearch().takes(model.decoder, encoded, settings, None)
+    encoded, form = model.encode(source, lengths), RecordedSearch()
     plain = settings.model_copy(update={"beam": 1, "top_beams": 1})
-    assert search(model.decoder, encoded, plain) == greedy(model.decoder, encoded, plain)
+    with using(search=[form]):
+        assert search(model.decoder, encoded, plain) == greedy(model.decoder, encoded, plain)
+    assert not form.engines
 
 
 def test_the_seam_hands_it_what_it_takes():

@@ -31,6 +31,7 @@ class AttendForm(ABC):
     """
 
     shields = False
+    devices: tuple[str, ...] = ()  # where alone it works; none: everywhere
 
     @abstractmethod
     def takes(self, attention: Attention, query: Tensor, memory: Memory, mask: Mask | None) -> bool:
@@ -72,8 +73,9 @@ def attend_part(attention: Attention, query: Tensor, memory: Memory, mask: Mask 
 def _form(
     attention: Attention, query: Tensor, memory: Memory, mask: Mask | None
 ) -> AttendForm | None:
+    here = query.device.type
     for form in ATTEND.forms():
-        if form.takes(attention, query, memory, mask):
+        if here in (form.devices or (here,)) and form.takes(attention, query, memory, mask):
             return form
     return None
 

@@ -32,6 +32,8 @@ __all__ = [
 class SearchForm(ABC):
     """Searches otherwise than step by step through `Decoder.step`."""
 
+    devices: tuple[str, ...] = ()  # where alone it works; none: everywhere
+
     @abstractmethod
     def takes(
         self,
@@ -87,8 +89,9 @@ def _search(
 ) -> list[list[Hypothesis]]:
     if settings.sample:
         return sample(decoder, encoded, settings, prefix, streams)
+    here = encoded.states.device.type
     for form in SEARCH.forms():
-        if form.takes(decoder, encoded, settings, prefix):
+        if here in (form.devices or (here,)) and form.takes(decoder, encoded, settings, prefix):
             return form.search(decoder, encoded, settings)
     if settings.beam == 1:
         return greedy(decoder, encoded, settings, prefix)

@@ -40,6 +40,8 @@ class StackForm(ABC):
     `side` is the encoder or decoder whose blocks they are; `sources` is what each block of a decoder reads.
     """
 
+    devices: tuple[str, ...] = ()  # where alone it works; none: everywhere
+
     @abstractmethod
     def takes(self, side: nn.Module, states: States, mask: Mask | None, sources: Sources) -> bool:
         """Whether this stack is known here, and had better be gone through here."""
@@ -56,8 +58,9 @@ def stack_form(
     side: nn.Module, states: States, mask: Mask | None, sources: Sources = ()
 ) -> StackForm | None:
     """The first form that takes this stack, if there is one."""
+    here = states.device.type
     for form in STACK.forms():
-        if form.takes(side, states, mask, sources):
+        if here in (form.devices or (here,)) and form.takes(side, states, mask, sources):
             return form
     return None
 

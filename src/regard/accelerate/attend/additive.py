@@ -67,6 +67,7 @@ class AdditiveKernel(AttendForm):
     least: int = 1 << 20
     scratch: int = 1 << 28
     installed: bool = HAS_TRITON
+    devices: tuple[str, ...] = ("cuda",)
 
     def takes(self, attention: Attention, query: Tensor, memory: Memory, mask: Mask | None) -> bool:
         """Whether the GPU's programs know this attention, and had better have it."""
@@ -75,8 +76,7 @@ class AdditiveKernel(AttendForm):
             return False
         rows, (keys, neurons) = query.shape[:2].numel(), memory.key.shape[2:]
         return (
-            query.is_cuda
-            and self.installed
+            self.installed
             and query.shape[2] > 1  # one query's scores are no larger than the keys
             and rows * query.shape[2] * keys * neurons >= self.least
             and rows < 1 << 16  # of which a launch holds no more

@@ -40,16 +40,18 @@ PATTERNS = (
 class Flex(AttendForm):
     """On a GPU, for masks of which whole blocks of keys can be left out: not for causal and padding alone."""
 
+    devices: tuple[str, ...] = ("cuda",)
+
     def takes(
         self,
         attention: Attention,
-        query: Tensor,
+        query: Tensor,  # noqa: ARG002
         memory: Memory,  # noqa: ARG002
         mask: Mask | None,
     ) -> bool:
         """Whether a structured mask meets a dot product and a softmax."""
         known = isinstance(attention.score, DotScore) and isinstance(attention.normaliser, Softmax)
-        if not (known and query.is_cuda) or attention.is_dropping:
+        if not known or attention.is_dropping:
             return False
         parts = mask.parts if isinstance(mask, Both) else (mask,)
         return any(not isinstance(part, (Causal, Padding, type(None))) for part in parts)
@@ -119,6 +121,7 @@ class Columns(AttendForm):
     """From `least` positions on it was measured to be faster than `flex`."""
 
     least: int = 1024
+    devices: tuple[str, ...] = ("cuda",)
 
     def takes(self, attention: Attention, query: Tensor, memory: Memory, mask: Mask | None) -> bool:
         """Whether a long text reads itself in strides, on a GPU, and nothing else is forbidden."""

@@ -52,8 +52,7 @@ class RecordedSearch(SearchForm):
     ) -> bool:
         """Whether nothing is forced or drawn, and the decoder is a plain Transformer."""
         return (
-            encoded.states.device.type in self.devices
-            and prefix is None
+            prefix is None
             and not settings.sample
             and settings.beam <= self.slots
             and len(encoded.states) > 0

@@ -73,9 +73,7 @@ class FusedResiduals(StackForm):
         sources: Sources,  # noqa: ARG002
     ) -> bool:
         """Whether there are large sums, or packed rows, in blocks that are all here and lack no part."""
-        if not self.installed or states.device.type not in self.devices:
-            return False
-        if not isinstance(side, (TransformerEncoder, TransformerDecoder)):
+        if not self.installed or not isinstance(side, (TransformerEncoder, TransformerDecoder)):
             return False
         blocks: list[EncoderBlock | DecoderBlock] = list(side.blocks)
         if any(is_sharded(block) or not is_whole(block) for block in blocks):

@@ -61,8 +61,7 @@ class Straight(StackForm):
     ) -> bool:
         """Whether it pays and is the same: nothing to learn, plain blocks that nobody watches."""
         return (
-            states.device.type in self.devices
-            and not torch.is_grad_enabled()
+            not torch.is_grad_enabled()
             and not torch.compiler.is_compiling()
             and isinstance(side, TransformerEncoder)
             and isinstance(mask, (Padding, type(None)))
