@@ -490,7 +490,7 @@ def obvious(_: Path) -> Iterator[Seen]:
     from regard.attention import Heads, attend
 
     length = len(pydoc.render_doc(library, renderer=pydoc.plaintext))
-    yield Seen("help(regard)", f"{length:,} characters", length < 55_000)
+    yield Seen("help(regard)", f"{length:,} characters", length < 40_000)
     yield Seen("inspect.signature(regard.train)", str(inspect.signature(library.train))[:80], True)
     model = library.load("tagger")
     seen = library.look(model, "it sleeps")

@@ -39,7 +39,7 @@ def test_every_name_explains_itself(name):
 
 def test_help_is_a_page_and_not_a_book():
     page = pydoc.render_doc(regard, renderer=pydoc.plaintext)
-    assert len(page) < 55_000  # with all that Python itself says of a str, for a Question is one
+    assert len(page) < 40_000  # without all that Python itself says of a str, for a Question is one
     for name in NAMES:
         assert name in page
 

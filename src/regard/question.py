@@ -64,8 +64,15 @@ Items: TypeAlias = tuple[tuple[float, ...], ...]
 Source: TypeAlias = str | Image | Sound | Items
 
 
+class _Told(type):
+    """`help` tells what a question adds, not all that Python says of a string."""
+
+    def __dir__(cls) -> list[str]:
+        return sorted(set(type.__dir__(cls)) - set(dir(str)) | set(vars(cls)))
+
+
 @final
-class Question(str):
+class Question(str, metaclass=_Told):
     """Sources by name; its string says all of it, and `read` makes the question of that string again."""
 
     __slots__ = ("sources",)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from regard.traces.head_roles import MEASURES
+from regard.traces.head_names import MEASURES
 from tests.run import kinds
 
 LINES = ["a b c d", "b c d e f", "c d a b", "f e d c b a"]
@@ -54,7 +54,12 @@ def test_table_picture_and_files_say_the_same(runs, tell, tell_json):
 def test_choices_that_leave_nothing_are_refused(runs, tell):
     folder = kinds.make(runs / "few", "transformer")
     options = ["heads", folder, "--data", runs / "data.tsv"]
-    for more in (["--sort", "entropie"], ["--kind", "crosss"], ["--role", "nobody"]):
+    for more in (
+        ["--sort", "entropie"],
+        ["--sort", "alignment", "--kind", "decoder-self"],
+        ["--kind", "crosss"],
+        ["--role", "nobody"],
+    ):
         code, _, err = tell(*options, *more)
         assert code == 2, more
         assert "try:" in err

@@ -13,7 +13,7 @@ from regard.decode import DecodeSettings
 from regard.errors import DataError, UsageError
 from regard.run.folder import Run
 from regard.text import BEGIN, END, PAD
-from regard.traces.site import KINDS as SITE_KINDS
+from regard.traces.head_names import KINDS as SITE_KINDS
 from regard.traces.trace import look_inside
 from tests.answer.test_look import stepped
 from tests.run import kinds as runs

@@ -100,7 +100,7 @@ def heads(
     output.speak_json(as_json)
     refuse_unused({"--gold": gold is not None and not data}, "links belong to the pairs of --data")
     check_there(model, [*(data or ()), *([gold] if gold else ())])
-    _check(sort, kind)
+    _check(sort, kind, position=position)
     from regard.traces.head_survey import survey
 
     look, sentences = _asked(model, to, data, gold, longest, most, position or headvis is not None)
@@ -162,16 +162,17 @@ def _manner(sentences: list[Sentence]) -> str:
     return f"{len(sentences)} questions without words to shuffle: the one control is a random head"
 
 
-def _check(sort: str | None, kind: str | None) -> None:
+def _check(sort: str | None, kind: str | None, *, position: bool) -> None:
     """What was mistyped is said before anything is surveyed."""
     from regard.errors import UsageError, nearest
-    from regard.traces.head_roles import MEASURES
-    from regard.traces.site import KINDS
+    from regard.traces.head_names import KINDS, MEASURES, SHARES
 
     if sort is not None and sort not in MEASURES:
         raise UsageError(f"no measure '{sort}'", "--sort", nearest(sort, MEASURES))
     if kind is not None and kind not in KINDS:
         raise UsageError(f"no kind '{kind}'", "--kind", nearest(kind, KINDS))
+    if sort in SHARES and not position:
+        raise UsageError(f"'{sort}' is measured only with --position", "--sort", "add --position")
 
 
 def _chosen(seen: list[Head], sort: str | None, role: str | None, kind: str | None) -> list[Head]:
@@ -189,6 +190,9 @@ def _chosen(seen: list[Head], sort: str | None, role: str | None, kind: str | No
         raise UsageError("no head is left", "--role, --kind", f"the roles seen are: {known}")
     if sort is None:
         return kept
+    if all(head.measures[sort] is None for head in kept):
+        has = ", ".join(name for name, value in kept[0].measures.items() if value is not None)
+        raise UsageError(f"no head here has a measure '{sort}'", "--sort", f"they have: {has}")
     return sorted(kept, key=lambda head: -(head.measures[sort] or 0.0))
 
 

@@ -15,7 +15,8 @@ from regard.interop.aligned import Written, known
 from regard.interop.recorder import Recorder
 from regard.models import SOURCE
 from regard.tasks.axis import Axis, Items
-from regard.traces.site import Kind, TracedSite
+from regard.traces.head_names import Kind
+from regard.traces.site import TracedSite
 
 
 def sites_of(

@@ -19,7 +19,8 @@ from rich.table import Table
 from regard.show.colour import Paint, cividis
 from regard.show.figure import FONT, GAP, HEADS, TITLE, Box, Figure, Shape, Words
 from regard.show.label import in_ascii, padded, shortened
-from regard.traces.head_roles import MEASURES, Head
+from regard.traces.head_names import MEASURES
+from regard.traces.head_roles import Head
 
 CELL = 12  # characters
 WIDE, HIGH = 96.0, 24.0

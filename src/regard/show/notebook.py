@@ -27,7 +27,8 @@ from regard.run.folder import Run
 from regard.show.page import Theme, View, framed, page
 from regard.tasks import Prediction
 from regard.tasks.axis import Axis, Tokens
-from regard.traces.site import Kind, TracedSite
+from regard.traces.head_names import Kind
+from regard.traces.site import TracedSite
 from regard.traces.trace import Trace
 
 Layers = Sequence[Any]  # one array or tensor a layer, (1, heads, query, key)

@@ -176,7 +176,7 @@ def _next(steps: Steps[T], told: Callable[[T], dict[str, Any]]) -> tuple[str, di
 
 def heads_about(found: Sequence[Head]) -> dict[str, Any]:
     """Every head, and the measures that anything was counted for."""
-    from regard.traces.head_roles import MEASURES
+    from regard.traces.head_names import MEASURES
 
     heads = [
         {

@@ -26,26 +26,11 @@ from jaxtyping import Bool, Float, Shaped
 
 from regard.evaluate.error_rate import Links
 from regard.tasks.axis import Axis, Grid, Times, Tokens
+from regard.traces.head_names import MEASURES, Kind
 from regard.traces.overview import anchors
-from regard.traces.site import Kind, TracedSite
+from regard.traces.site import TracedSite
 from regard.traces.trace import Trace
 
-MEASURES = (
-    "entropy",
-    "confidence",
-    "distance",
-    "self",
-    "previous",
-    "next",
-    "first",
-    "separator",
-    "duplicate",
-    "induction",
-    "rare",
-    "alignment",
-    "position",
-    "content",
-)
 POSITIONAL = 0.9  # of the largest weights lie at one offset (Voita 2019)
 SYNTACTIC = 0.1  # more often right than the best fixed offset (Voita 2019)
 MOST = 0.5  # of the weight, or of the largest weights: "over half" (Clark 2019 of [SEP])

@@ -34,7 +34,8 @@ from regard.run.load import write_task
 from regard.settings.decode import DecodeSettings
 from regard.tasks.batch import Batch, groups
 from regard.tasks.task import Task, device_of
-from regard.traces.site import Kind, kind_of_site
+from regard.traces.head_names import Kind
+from regard.traces.site import kind_of_site
 
 Place = tuple[str, int]  # the path of an attention, and a head of it
 Measure = Callable[[], float]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, final, get_args
+from typing import Any, Literal, final
 
 import numpy as np
 import torch
@@ -17,10 +17,9 @@ from regard.attention.score import AdditiveScore, DotScore, NoticingScore
 from regard.attention.watch import Seen
 from regard.errors import UsageError
 from regard.tasks.axis import Axis
+from regard.traces.head_names import Kind
 
-Kind = Literal["encoder-self", "decoder-self", "cross", "rnn", "pointer", "pool", "choice"]
 Combine = Literal["product", "additive"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @final

@@ -18,8 +18,9 @@ from regard import strict_json
 from regard.errors import ModelFileError
 from regard.tasks import Prediction
 from regard.tasks.axis import AnyAxis
+from regard.traces.head_names import Kind
 from regard.traces.replay import Node, Ribbon, TracedStep
-from regard.traces.site import Combine, Kind, TracedSite
+from regard.traces.site import Combine, TracedSite
 
 if TYPE_CHECKING:
     from regard.traces.trace import Trace
