@@ -41,6 +41,12 @@ SLIPS = [
     ("heads translator --sort entropie", "did you mean 'entropy'?"),
     ("heads translator --kind crosss", "did you mean 'cross'?"),
     ("heads translator --sort content", "add --position"),
+    ("heads translator --role previouss", "did you mean 'previous'?"),
+    ("heads translator --to klingon", "does not translate into 'klingon'"),
+    ("heads sorter --to fr", "does not translate into 'fr'"),
+    ("senses translator bank --to klingon", "does not translate into 'klingon'"),
+    ("senses translator --to fr", "--to changes nothing"),
+    ("senses translator --layer 2", "--layer changes nothing"),
     ("data a.en a.de --valid a.en nosuch.de", "there is no such file"),
     ("data --valid a.en a.de", "no training file was named"),
     ("data a.en a.de --task nosuch", "there is no task 'nosuch'"),
@@ -134,6 +140,20 @@ SLIPS += [
     ("train a_run --out other", "is a run already"),
     ("demo --again --out .", "not the run's alone"),
 ]
+# Where nothing can be written: `regard heads --svg nosuch/x.svg` said so after half a minute of work.
+UNWRITABLE = [
+    *(f"look Hello --to fr {option} nosuch/x" for option in ("--svg", "--png", "--html", "--npz")),
+    *(f"heads translator {option} nosuch/x" for option in ("--svg", "--csv")),
+    *(f"{name} a.en --to fr --output nosuch/x" for name in ("translate", "predict")),
+    "senses translator bank --svg nosuch/x",
+    "evaluate translator --by length --svg nosuch/x",
+    "extrapolate sorter --svg nosuch/x",
+    "prune translator --svg nosuch/x",
+    "prune translator --keep 3 --out a.en/x/y",
+    "export translator --to onnx --out a.en/x",
+    "heads translator --headvis a.en/x",
+    "look Hello --to fr --svg a_run",
+]
 PROGRAM = """
 import contextlib, io, json, shlex, sys
 from regard.cli.main import status
@@ -161,7 +181,7 @@ def answered(tmp_path_factory):
         settings = to_toml(resolve(name="bahdanau2015", toy="reverse"))
         (place / "config.toml").write_text(settings)
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps([line for line, _ in SLIPS])],
+        [sys.executable, "-c", PROGRAM, json.dumps([*(line for line, _ in SLIPS), *UNWRITABLE])],
         capture_output=True,
         text=True,
         cwd=folder,
@@ -178,7 +198,14 @@ def test_a_slip_is_refused_before_torch_is_loaded(answered, line, words):
     assert words in said
 
 
-@pytest.mark.parametrize("line", [line for line, _ in SLIPS])
+@pytest.mark.parametrize("line", UNWRITABLE)
+def test_what_cannot_be_written_is_said_before_torch_is_loaded(answered, line):
+    code, said, is_loaded = answered[line]
+    assert (code, is_loaded) == (5, False)
+    assert "cannot write" in said
+
+
+@pytest.mark.parametrize("line", [*(line for line, _ in SLIPS), *UNWRITABLE])
 def test_every_refusal_says_what_to_do(answered, line):
     _, said, _ = answered[line]
     remedy = json.loads(said)["remedy"] if "--json" in line else said.partition("try:")[2]

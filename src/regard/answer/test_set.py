@@ -13,7 +13,7 @@ import torch
 
 from regard.data.example import Example
 from regard.data.source import splits, understand
-from regard.errors import DataError
+from regard.errors import DataError, RegardError, UsageError
 from regard.evaluate import Comparison, Metric, judge_texts
 from regard.models import Model
 from regard.run.corpus import Corpus
@@ -55,6 +55,16 @@ class Exam:
             return cls._first("held-out examples", corpus.examples("valid"), most)
         names = ", ".join(path.name for path in source.paths)
         return cls._first(f"test examples of {names}", source.examples(), most)
+
+    @classmethod
+    def own(cls, settings: RunSettings, most: int | None, remedy: str) -> Exam:
+        """The same; where its files are not here any more, an error with this remedy."""
+        try:
+            return cls.of(settings, most)
+        except RegardError as fault:
+            raise UsageError(
+                f"this run's own test set cannot be read: {fault.what}", fault.where, remedy
+            ) from None
 
     @classmethod
     def read(cls, paths: Sequence[Path], settings: RunSettings, most: int | None = None) -> Exam:

@@ -14,6 +14,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from inspect import Parameter, Signature, signature
 from itertools import chain
+from pathlib import Path
 from typing import Any, TypeVar, cast, final, get_type_hints
 
 import typer
@@ -21,6 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from regard.cli import output
 from regard.errors import UsageError
+from regard.run.system import refuse_unwritable
 from regard.tasks.names import COMMANDS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,6 +34,7 @@ PANELS = {
     "Train": ("data", "train", "config", "compare", "prune", "export"),
     "Judge": ("evaluate", "extrapolate", "heads", "senses", "doctor", "bench"),
 }
+SAVED = "Files to write"  # the heading of such options: whether they can be written is tried first
 FILES, NAMES = "FILE...", "NAME..."  # written behind an option that takes several of them
 
 
@@ -40,8 +43,16 @@ class Command(TyperCommand):
     """A command that refuses a value behind a flag, and takes several files behind one option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line; see `spelled`."""
-        return super().parse_args(ctx, spelled(self, args))
+        """Read the command line; see `spelled`. What is to be written is tried before anything is loaded."""
+        rest = super().parse_args(ctx, spelled(self, args))
+        for option in self.params:
+            path = ctx.params.get(option.name)
+            is_written = (
+                getattr(option, "rich_help_panel", None) == SAVED or "--output" in option.opts
+            )
+            if is_written and isinstance(path, Path):
+                refuse_unwritable(path, is_folder=option.metavar == "FOLDER")
+        return rest
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Print the page of this command."""

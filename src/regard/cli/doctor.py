@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from regard.cli import output
-from regard.cli.command import command
-from regard.cli.options import SAVED, Device, JsonObject
+from regard.cli.command import SAVED, command
+from regard.cli.options import Device, JsonObject
 from regard.errors import UsageError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 from typer import Argument, Option
 
 from regard.cli import evaluate_by, output
-from regard.cli.command import command
-from regard.cli.options import SAVED, Beam, JsonObject, Truncate, Weights, refuse_unused
+from regard.cli.command import SAVED, command
+from regard.cli.options import Beam, JsonObject, Truncate, Weights, refuse_unused
 from regard.errors import UsageError
 from regard.tasks.names import AT_ONCE
 
@@ -195,7 +195,6 @@ def _check_labels(run: Run, exam: Exam) -> None:
 def _asked(paths: Sequence[Path], most: int | None) -> tuple[Run, Exam]:
     """The run and its test: the files named, or the run's own."""
     from regard.answer.test_set import Exam
-    from regard.errors import RegardError
     from regard.run.find import folder_of
     from regard.run.folder import Run
 
@@ -203,13 +202,8 @@ def _asked(paths: Sequence[Path], most: int | None) -> tuple[Run, Exam]:
         run = Run.open(folder)
     if len(paths) > 1:
         return run, Exam.read(paths[1:], run.settings, most)
-    try:
-        return run, Exam.of(run.settings, most)
-    except RegardError as fault:
-        remedy = f"name a test set: regard evaluate {paths[0]} test.en test.de"
-        raise UsageError(
-            f"this run's own test set cannot be read: {fault.what}", fault.where, remedy
-        ) from None
+    remedy = f"name a test set: regard evaluate {paths[0]} test.en test.de"
+    return run, Exam.own(run.settings, most, remedy)
 
 
 @final

@@ -8,8 +8,8 @@ from typing import Annotated
 from typer import Argument, Option
 
 from regard.cli import output
-from regard.cli.command import command
-from regard.cli.options import SAVED, JsonObject
+from regard.cli.command import SAVED, command
+from regard.cli.options import JsonObject
 from regard.errors import UsageError, nearest
 
 TARGETS = ("huggingface", "ctranslate2", "onnx")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from regard.cli import output
-from regard.cli.command import command
-from regard.cli.options import SAVED, JsonObject, Weights
+from regard.cli.command import SAVED, command
+from regard.cli.options import JsonObject, Weights
 from regard.cli.target import check_there
 from regard.errors import UsageError
 

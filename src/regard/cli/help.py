@@ -13,7 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from regard.cli.options import CHANCE, DATA, LINES, MACHINE, SAVED, SEARCH, SETTINGS
+from regard.cli.command import SAVED
+from regard.cli.options import CHANCE, DATA, LINES, MACHINE, SEARCH, SETTINGS
 
 _LEFT = 30  # columns that the names of options may take
 _OPTIONS = "Options"

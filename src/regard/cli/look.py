@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, final
 from typer import Option
 
 from regard.cli import output
-from regard.cli.command import command
+from regard.cli.command import SAVED, command
 from regard.cli.look_inside import Files, write
 from regard.cli.options import (
-    SAVED,
     Asked,
     Beam,
     JsonObject,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from regard.cli import output
-from regard.cli.command import command
-from regard.cli.options import SAVED, JsonObject, To
-from regard.cli.target import check_there
+from regard.cli.command import SAVED, command
+from regard.cli.options import JsonObject, To, refuse_unused
+from regard.cli.target import check_language, check_there
 
 if TYPE_CHECKING:
     from regard.answer.predictor import Predictor
@@ -68,6 +68,14 @@ def senses(
     """
     output.speak_json(as_json)
     check_there(model, [corpus] if corpus else ())
+    check_language(model, to)
+    if word is None:
+        unused = {
+            "--corpus": corpus is not None,
+            "--to": to is not None,
+            "--layer": layer is not None,
+        }
+        refuse_unused(unused, "the map of frequent words is of their vectors alone: name a word")
     from regard.answer.predictor import Predictor
     from regard.answer.studies import sense_steps, texts_of
     from regard.interop.bring import Brought

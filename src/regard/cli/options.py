@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # The panels of the help.
 DATA, SETTINGS, LINES, SEARCH = "Data", "Settings", "Lines and files", "Search"
-CHANCE, SAVED, MACHINE = "Random answers (with --sample)", "Files to write", "Machine"
+CHANCE, MACHINE = "Random answers (with --sample)", "Machine"
 _DEVICE = re.compile(r"auto|(?:cpu|cuda|mps|xpu)(?::\d{1,3})?")
 
 JsonLines: TypeAlias = Annotated[

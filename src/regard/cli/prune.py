@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from regard.cli import output
-from regard.cli.command import FILES, command
-from regard.cli.options import SAVED, JsonObject
+from regard.cli.command import FILES, SAVED, command
+from regard.cli.options import JsonObject
 from regard.cli.target import check_there
 
 if TYPE_CHECKING:
@@ -92,7 +92,11 @@ def prune(
     with folder_of(Path(model)) as folder:
         run = Run.open(folder)
         whole = run.load_model()
-    exam = Exam.read(data, run.settings, most) if data else Exam.of(run.settings, most)
+    if data:
+        exam = Exam.read(data, run.settings, most)
+    else:
+        remedy = f"name one: regard prune {model} --data test.en test.de"
+        exam = Exam.own(run.settings, most, remedy)
     some = batches(run.task, exam.examples)
 
     def measure() -> float:

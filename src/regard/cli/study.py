@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from regard.cli import output
-from regard.cli.command import FILES, command
-from regard.cli.options import SAVED, JsonObject, To, refuse_unused
-from regard.cli.target import check_there
+from regard.cli.command import FILES, SAVED, command
+from regard.cli.options import JsonObject, To, refuse_unused
+from regard.cli.target import check_language, check_there
 
 if TYPE_CHECKING:
     from regard.traces.head_roles import Head
@@ -100,7 +100,9 @@ def heads(
     output.speak_json(as_json)
     refuse_unused({"--gold": gold is not None and not data}, "links belong to the pairs of --data")
     check_there(model, [*(data or ()), *([gold] if gold else ())])
+    check_language(model, to)
     _check(sort, kind, position=position)
+    _check_role(role, data)
     from regard.traces.head_survey import survey
 
     look, sentences = _asked(model, to, data, gold, longest, most, position or headvis is not None)
@@ -173,6 +175,15 @@ def _check(sort: str | None, kind: str | None, *, position: bool) -> None:
         raise UsageError(f"no kind '{kind}'", "--kind", nearest(kind, KINDS))
     if sort in SHARES and not position:
         raise UsageError(f"'{sort}' is measured only with --position", "--sort", "add --position")
+
+
+def _check_role(role: str | None, data: Sequence[Path] | None) -> None:
+    from regard.errors import UsageError, nearest
+    from regard.traces.head_names import ROLES
+
+    has_trees = any(".conllu" in path.name for path in data or ())  # whose relations are roles
+    if role is not None and role not in ROLES and not has_trees:
+        raise UsageError(f"no role '{role}'", "--role", nearest(role, ROLES))
 
 
 def _chosen(seen: list[Head], sort: str | None, role: str | None, kind: str | None) -> list[Head]:

@@ -103,6 +103,15 @@ def check_there(model: str | Path, files: Sequence[Path] = ()) -> None:
             raise missing(path)
 
 
+def check_language(model: str | Path, to: str | None) -> None:
+    """A language that was named is one that the model translates into: said before torch is loaded."""
+    from regard.cli.options import Languages
+    from regard.run.find import is_brought
+
+    if to is not None and not is_brought(Path(model)):
+        Target.of(Path(model)).manner(Languages(to), ())
+
+
 def task_of(verb: str) -> str:
     """The task that a command is for; "" of one that takes every task."""
     return next((task for task, command in COMMANDS.items() if command == verb), "")

@@ -67,6 +67,24 @@ def disk_errors(action: str, path: Path, needed: int | None = None) -> Iterator[
         raise _explained(fault, action, path, needed) from fault
 
 
+def refuse_unwritable(path: Path, *, is_folder: bool = False) -> None:
+    """Say before any work what would be said after it: that this file, or folder, cannot be written."""
+    place = path.parent
+    while is_folder and not os.path.lexists(place) and place != place.parent:
+        place = place.parent  # it is made with its folders
+    with disk_errors("write", path):
+        if not stat.S_ISDIR(place.stat().st_mode):
+            raise _as_told(errno.ENOTDIR, place)
+        if path.is_dir() and not is_folder:
+            raise _as_told(errno.EISDIR, path)
+        if not os.access(place, os.W_OK):
+            raise _as_told(errno.EACCES, place)
+
+
+def _as_told(number: int, path: Path) -> OSError:
+    return OSError(number, os.strerror(number), str(path))
+
+
 def _explained(fault: OSError, action: str, path: Path, needed: int | None) -> DiskError:
     what = f"cannot {action} {path.name}: {fault.strerror or fault}"
     remedy = "check the disk: its system log may say more"

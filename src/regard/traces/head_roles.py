@@ -26,7 +26,7 @@ from jaxtyping import Bool, Float, Shaped
 
 from regard.evaluate.error_rate import Links
 from regard.tasks.axis import Axis, Grid, Times, Tokens
-from regard.traces.head_names import MEASURES, Kind
+from regard.traces.head_names import FOUND, MEASURES, OFFSETS, Kind
 from regard.traces.overview import anchors
 from regard.traces.site import TracedSite
 from regard.traces.trace import Trace
@@ -208,9 +208,8 @@ def _roles(head: Head) -> Iterable[Role]:
     """The rules; each also asks for twice of what a random head gets."""
     share = head.offset_share
     if share is not None and share >= POSITIONAL and head.offset is not None:
-        names = {-1: "previous", 0: "self", 1: "next"}
-        yield Role(names.get(head.offset, f"offset {head.offset:+d}"), share)
-    for name in ("first", "separator", "duplicate", "induction", "rare", "alignment"):
+        yield Role(OFFSETS.get(head.offset, f"offset {head.offset:+d}"), share)
+    for name in FOUND:
         value = head.measures.get(name)
         chance = head.random.get(name) or 0.0
         enough = head.counts.get(name, 0) >= LEAST
