@@ -177,7 +177,7 @@ def _check(sort: str | None, kind: str | None, *, position: bool) -> None:
         raise UsageError(f"'{sort}' is measured only with --position", "--sort", "add --position")
 
 
-def _check_role(role: str | None, data: Sequence[Path] | None) -> None:
+def _check_role(role: str | None, data: list[Path] | None) -> None:
     from regard.errors import UsageError, nearest
     from regard.traces.head_names import ROLES
 
