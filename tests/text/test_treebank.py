@@ -66,3 +66,23 @@ def test_nothing_but_spaces_is_lost(text):
 @pytest.mark.parametrize("piece", ["a.", "a@", "-", "a-", "'", "a.b@", "1-", "x.com/", "http://."])
 def test_a_text_without_spaces_is_cut_however_long(piece):
     assert "".join(words_in(piece * 3_000)) == piece * 3_000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The cafe\u0301 is nai\u0308ve.", ["The", "caf\u00e9", "is", "na\u00efve", "."]),
+        ("नमस्ते दुनिया!", ["नमस्ते", "दुनिया", "!"]),
+        (
+            "Great \u2714\ufe0f \U0001f44d\U0001f3fd",
+            ["Great", "\u2714\ufe0f", "\U0001f44d\U0001f3fd"],
+        ),
+        (
+            "\U0001f468\u200d\U0001f469\u200d\U0001f467!",
+            ["\U0001f468\u200d\U0001f469\u200d\U0001f467", "!"],
+        ),
+    ],
+)
+def test_accents_and_joined_signs_belong_to_what_they_stand_on(text, words):
+    """Text as a Mac writes it, an accent behind its letter, was cut into `cafe` and an accent."""
+    assert words_of(text) == words

@@ -235,7 +235,7 @@ class Stream:
                 raise DataError(
                     f"this line cannot be read: {line.fault}",
                     where=self.name,
-                    remedy="save it as UTF-8 text, or answer such lines with nothing: --keep-going",
+                    remedy="save it as UTF-8 text",
                 )
         answers = self.predictor.predict(
             [line.text for line in lines],

@@ -145,6 +145,7 @@ _TOKEN = re.compile(
     | (?:{_one_of(_PREFIXES)})-[^\W_]+                              # e-mail, anti-war
     | ['’]em\b | \A['’`](?:s|re|ve|ll|d|m)\Z
     | [^\W_]+(?:['’`_&][^\W_]+)*                                    # words
+    | [^\w\s](?:\ufe0f|[\U0001f3fb-\U0001f3ff]|\u200d[^\w\s])+      # a sign that is joined of several
     | \.{{2,}} | -{{2,}} | [!?]{{2,}} | ([^\w\s])\1+ | _+               # marks that are repeated are one
     | .
     """,
@@ -161,6 +162,11 @@ _INITIAL = re.compile(r"\W*[A-Z]\.\Z")
 _ABBREVIATED = re.compile(rf"(?i:\W*(?:{_one_of(_ABBREVIATIONS)})\.\Z)")
 
 
+def _composed(text: str) -> str:
+    """Each letter with its accent as one character, wherever there is one: so is most text written."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 def words_of(text: str) -> list[str]:
     """The words of what somebody typed: as they stand where signs are set apart already, else cut.
 
@@ -168,6 +174,7 @@ def words_of(text: str) -> list[str]:
     """
     if text.startswith("\t"):
         return text[1:].split("\t")
+    text = _composed(text)
     chunks = text.split()
     touches = any(map(_TOUCHING.search, chunks)) or bool(chunks and _STOPPED.search(chunks[-1]))
     return chunks if any(map(_APART.fullmatch, chunks)) and not touches else words_in(text)
@@ -181,9 +188,23 @@ def words_in(text: str) -> list[str]:
         # `George W. Bush` and `Dr. Smith` keep their full stop; at the end of a sentence it is a word.
         held = bool(following) and bool(_ABBREVIATED.match(chunk) or _INITIAL.match(chunk))
         body = chunk[:-1] if held else chunk
-        own = [word for token in _TOKEN.finditer(body) for word in _cut(token[0])]
+        tokens = (
+            body[slice(*token.span())] for token in _TOKEN.finditer(_accents_as_letters(body))
+        )
+        own = [word for token in tokens for word in _cut(token)]
         words += [*own[:-1], f"{own[-1]}."] if held else own
     return words
+
+
+def _accents_as_letters(chunk: str) -> str:
+    """Accents and vowel signs that are characters of their own belong to the letter before them."""
+    if chunk.isascii():
+        return chunk
+    seen = ""
+    for one in chunk:
+        is_part = seen[-1:].isalpha() and unicodedata.category(one).startswith("M")
+        seen += seen[-1] if is_part else one
+    return seen
 
 
 def _cut(word: str) -> Iterator[str]:
