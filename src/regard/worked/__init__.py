@@ -16,9 +16,16 @@ from regard.worked.attention_by_hand import (
 from regard.worked.likeness import word_vectors
 from regard.worked.listening import listen_attend_spell
 from regard.worked.multi_head import flying_arrows, parameter_count, two_heads
+from regard.worked.one_block import one_block
 from regard.worked.one_choice import hard_choice
 from regard.worked.picture import picture_attention
-from regard.worked.positions import position_periods, position_picture, position_table, word_order
+from regard.worked.positions import (
+    position_periods,
+    position_picture,
+    position_places,
+    position_table,
+    word_order,
+)
 from regard.worked.published_results import headline_results
 from regard.worked.recurrence import fading_gradient, rnn_step
 from regard.worked.remembering import sentinel_mixture, tape_reading
@@ -51,6 +58,7 @@ EXAMPLES: dict[str, Example] = {
         "The table of positions", ("L42", "L43", "L44", "L45", "L46"), position_table
     ),
     "position-picture": Example("The picture of positions", ("L44",), position_picture),
+    "position-places": Example("Where positions are added", ("L47", "L48"), position_places),
     "position-periods": Example("The periods of positions", ("L49", "L50"), position_periods),
     "word-order": Example("Attention is blind to word order", ("L51",), word_order),
     "two-heads": Example("Two heads side by side", ("L29", "L52", "L53", "L57"), two_heads),
@@ -58,6 +66,11 @@ EXAMPLES: dict[str, Example] = {
         "The parameters of a multi-head layer", ("L54", "L55", "L58"), parameter_count
     ),
     "flying-arrows": Example("Flying arrows", ("L56",), flying_arrows),
+    "one-block": Example(
+        "A Transformer block, one word",
+        ("L59", "L60", "L61", "L62", "L64", "L65"),
+        one_block,
+    ),
     "score-variance": Example("Why scores are divided by sqrt(d_k)", ("L63",), score_variance),
     "six-steps": Example("Attention in six steps", ("L32", "L34", "L67", "L68"), six_steps),
     "six-word-loss": Example(
@@ -88,11 +101,13 @@ __all__ = [
     "hard_choice",
     "headline_results",
     "listen_attend_spell",
+    "one_block",
     "painted_masks",
     "parameter_count",
     "picture_attention",
     "position_periods",
     "position_picture",
+    "position_places",
     "position_table",
     "render",
     "rnn_step",

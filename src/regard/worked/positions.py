@@ -18,6 +18,7 @@ from regard.worked.worked_example import (
     Slip,
     Step,
     Worked,
+    matrix,
     numbered,
     plain,
     positive,
@@ -71,6 +72,62 @@ def word_order(
             note="Only with positions does it matter who chased whom.",
         ),
     )
+
+
+def position_places(
+    words: Sequence[Numbers] = ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)),
+    query: Sequence[Numbers] = ((2.0, 0.0), (0.0, 1.0)),
+    key: Sequence[Numbers] = ((1.0, 0.0), (1.0, 1.0)),
+) -> Worked:
+    """Where a position is added: to the word before W (L48), or to its query and its key after W (L47).
+
+    Adding it to the word is the same as adding W e_i to what W makes of the word, so a model that learns W
+    can learn either.
+    """
+    states = matrix("words", words)
+    width = states.shape[1]
+    tables = {
+        "query": matrix("query", query, width, width),
+        "key": matrix("key", key, width, width),
+    }
+    places = Sinusoidal(width).double().table(len(states))
+    asks, offers = tables["query"], tables["key"]
+    before = _weights((states + places) @ asks, (states + places) @ offers)
+    behind = _weights(states @ asks + places, states @ offers + places)
+    again = _weights(states @ asks + places @ asks, states @ offers + places @ offers)
+    labels = numbered("word ", len(states))
+    return Worked(
+        formula="L48: q_i = (x_i + e_i) W^q;  L47: q_i = x_i W^q + p_i, and the same for k and v",
+        given=(
+            Step("words", "x_i", plain(states), rows=labels),
+            Step("positions", "e_i: sine and cosine of the place", plain(places), rows=labels),
+            Step("query", "W^q", plain(asks)),
+            Step("key", "W^k", plain(offers)),
+        ),
+        steps=(
+            Step("without positions", "softmax(q_i . k_j / sqrt(d))",
+                 plain(_weights(states @ asks, states @ offers)), rows=labels, columns=labels),
+            Step("added to the input", "q_i = (x_i + e_i) W^q", plain(before), rows=labels, columns=labels),
+            Step("added in the heads", "q_i = x_i W^q + e_i", plain(behind), rows=labels, columns=labels,
+                 note="The setting position_at = heads; values get their positions, too."),
+            Step("in the heads, as W makes them", "q_i = x_i W^q + e_i W^q", plain(again),
+                 rows=labels, columns=labels),
+        ),
+        result=Step(
+            "difference",
+            "between the second table and the fourth",
+            _gap(before, again),
+            note="(x + e) W = x W + e W: at the input W learns how much of the place counts.",
+        ),
+    )  # fmt: skip
+
+
+def _weights(
+    queries: Float[Tensor, "words width"], keys: Float[Tensor, "words width"]
+) -> Float[Tensor, "words words"]:
+    attention = Attention(ScaledDot(), Softmax())
+    memory = attention.remember(keys[None, None], keys[None, None])
+    return attention.align(queries[None, None], memory).weights[0, 0]
 
 
 @torch.no_grad()
