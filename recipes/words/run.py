@@ -31,7 +31,7 @@ import numpy as np
 import torch
 
 from regard.answer.predictor import Predictor
-from regard.interop.bring import is_folder
+from regard.run.find import is_brought
 from regard.seams import reference
 from regard.tasks import Prediction
 from regard.traces.senses import cosines
@@ -294,7 +294,7 @@ def main() -> None:
     if "align" in given.only:
         found["align"] = align(given.data / "word_alignment", given.run, given.to, given.back)
     if {"wic", "semcor"} & set(given.only):
-        reader = Brought(given.run) if is_folder(given.run) else Reader(given.run, given.to)
+        reader = Brought(given.run) if is_brought(given.run) else Reader(given.run, given.to)
     if "wic" in given.only:
         found["wic"] = wic(given.data / "senses", reader, given.pairs)
     if "semcor" in given.only:

@@ -6,7 +6,9 @@ import pytest
 
 from tests.house.tree import ROOT
 
-SCRIPTS = sorted(path for room in ("recipes", "bench", "tools") for path in (ROOT / room).rglob("*.py"))
+SCRIPTS = sorted(
+    path for room in ("recipes", "bench", "tools") for path in (ROOT / room).rglob("*.py")
+)
 
 
 def source_of(module):
