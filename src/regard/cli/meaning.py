@@ -39,7 +39,8 @@ def senses(
         Path | None,
         Option(
             metavar="FILE",
-            help="Sentences that the word stands in. For bank, light, run and شیر regard has its own.",
+            help="Sentences that the word stands in. For bank, light, run and شیر regard has its own. No "
+            "model that comes with it reads the last, which is Persian.",
         ),
     ] = None,
     layer: Annotated[

@@ -25,7 +25,7 @@ from regard.interop.bring import Brought
 from regard.run.find import is_brought
 from regard.tasks.axis import Axis
 from regard.traces.head_survey import Look, Steps
-from regard.traces.senses import Occurrence, Senses, find, grouped, translated_by
+from regard.traces.senses import Occurrence, Senses, check_read, find, grouped, translated_by
 from regard.traces.trace import Trace
 
 Note = Callable[[str], None]
@@ -69,6 +69,7 @@ def sense_steps_of(
     def axis_of(text: str) -> Axis:
         return brought.axis(text)
 
+    check_read(word, axis_of(word))
     found = find(word, texts, axis_of)[:most]
     table = brought.model.get_input_embeddings().weight  # type: ignore[operator]
     labelled, states, static = [], [], []

@@ -6,6 +6,7 @@ nearest neighbour of an occurrence has its sense. The static embedding is the sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -23,6 +24,8 @@ from regard.tasks.task import Task, device_of
 from regard.traces.head_roles import is_special
 from regard.traces.trace import Trace
 
+_FRAME = re.compile(r"</?s>|\[(?:CLS|SEP)\]")  # what stands around a text
+_UNREAD = re.compile(r"<0x[0-9A-F]{2}>|<unk>|\[UNK\]")
 HALF = 0.5  # of the largest weight: what looks at a word less is not asked for its length
 States = Float[np.ndarray, "occurrence width"]
 
@@ -119,6 +122,20 @@ def find(
             remedy="give a corpus in which it stands more often",
         )
     return found
+
+
+def check_read(word: str, axis: Axis) -> None:
+    """Refuse a word of which the model reads nothing but bytes or the unknown sign: it never learned to.
+
+    `axis` is that of the word alone.
+    """
+    own = [piece for piece in axis.pieces if piece != "▁" and not _FRAME.fullmatch(piece)]
+    if own and all(_UNREAD.fullmatch(piece) for piece in own):
+        raise UsageError(
+            f"this model cannot read '{word}': its vocabulary has no piece of it, and its states say nothing",
+            where="word",
+            remedy="bring a model that reads its language: regard senses FOLDER_OF_HUGGING_FACE WORD",
+        )
 
 
 def translated_by(seen: Trace, place: int) -> str:
