@@ -181,3 +181,33 @@ def test_without_a_notebook_the_page_says_how_it_is_kept(tmp_path):
     assert repr(shown).endswith("kB; a notebook shows it, page.save('a.html') keeps it)")
     shown.save(tmp_path / "a.html")
     assert (tmp_path / "a.html").read_text("utf-8") == shown.data
+
+
+def test_a_pair_of_sentences_has_its_parts_as_bertviz_had():
+    """Its filters: Sentence A -> Sentence A, B -> B, A -> B, B -> A; All comes first."""
+    given = attention(2)
+    seen = described(
+        head_view(given, ["[CLS]", "a", "[SEP]", "b", "[SEP]"], 3, html_action="return")
+    )
+    sites = seen["trace"]["sites"]
+    assert [site["shape"][1:] for site in sites] == [[5, 5]] * 2 + 2 * [[3, 3]] + 2 * [[2, 2]] + (
+        2 * [[3, 2]] + 2 * [[2, 3]]
+    )
+    assert [site["keys"] for site in sites[2::2]] == ["A → A", "B → B", "A → B", "B → A"]
+    assert seen["opening"]["selection"]["site"] == sites[1]["path"]
+    assert seen["trace"]["axes"]["B → A"]["pieces"] == ["[CLS]", "a", "[SEP]"]
+    assert [
+        site["keys"]
+        for site in described(model_view(given, TOKENS, html_action="return"))["trace"]["sites"]
+    ] == ["source"] * 2
+
+
+def test_the_parts_of_a_pair_are_those_of_its_weights():
+    given = attention(1)
+    whole = notebook._Given(given, TOKENS, 3, True, None).seen(None, None, None, None, None)
+    parts = {site.keys: site for site in notebook.with_parts(whole).sites}
+    weights = given[0][0].numpy()
+    np.testing.assert_allclose(parts["A → B"].weights, weights[:, :3, 3:], atol=1e-6)
+    np.testing.assert_allclose(parts["B → A"].weights, weights[:, 3:, :3], atol=1e-6)
+    axes = notebook.with_parts(whole).axes
+    assert axes["source B"].words == axes["source"].words[3:]

@@ -21,6 +21,7 @@ from torch import nn
 from regard.answer.predictor import Predictor
 from regard.errors import UsageError, kind_of
 from regard.interop.bring import Brought, trace
+from regard.interop.tokens import SECOND
 from regard.question import Question
 from regard.run.find import is_brought
 from regard.run.folder import Run
@@ -74,7 +75,8 @@ def head_view(  # noqa: PLR0913, PLR0917
 
     `head_view(model, text)` looks into a model of ours; `head_view(attention, tokens)` shows the weights of
     any model, (1, heads, query, key) a layer. One of `heads` is what the page begins with; of several, the
-    page has those alone, numbered from 0.
+    page has those alone, numbered from 0. Of a pair of sentences each layer is there as a whole, and by its
+    parts: A → A, B → B, A → B and B → A.
     """
     given = _Given(attention, tokens, sentence_b_start, prettify_tokens, include_layers)
     seen = given.seen(
@@ -225,7 +227,7 @@ class _Given:
         names = [_pretty(str(token)) if self.prettify else str(token) for token in tokens]
         if second is not None and 0 < second < len(names):
             own = names[second]  # where the second sentence begins
-            names[second] = f"▁┃{own[1:]}" if own.startswith("▁") else f"┃{own}"
+            names[second] = f"▁{SECOND}{own[1:]}" if own.startswith("▁") else SECOND + own
         return Tokens.whole(names)
 
     def _sites(
@@ -348,11 +350,13 @@ def _shown(
         raise UsageError(f"no display mode '{theme}'", where="display_mode", remedy="light or dark")
     if action not in ("view", "return"):
         raise UsageError(f"no action '{action}'", where="html_action", remedy="view or return")
+    whole = seen.site().path if layer is None and seen.sites else _of_layer(seen, layer)
+    parted = with_parts(seen)
     made = Page(
         page(
-            seen,
+            parted,
             view=view,
-            site=_of_layer(seen, layer),
+            site=whole if parted is not seen else _of_layer(seen, layer),
             head=head,
             theme=cast("Theme | None", theme),
         )
@@ -364,6 +368,63 @@ def _shown(
         return made  # which says, where there is no notebook, how it is kept
     notebook.display.display(made)
     return None
+
+
+def with_parts(seen: Trace) -> Trace:
+    """Of a pair of sentences, each self-attention once more by its parts: A → A, B → B, A → B, B → A.
+
+    They are sites of their own, with the weights as they are: a row of a part need not sum to 1.
+    """
+    axes, sites = dict(seen.axes), list(seen.sites)
+    for name, axis in seen.axes.items():
+        start = _second(axis)
+        whole = [site for site in seen.sites if site.queries == site.keys == name]
+        if start is None or not isinstance(axis, Tokens) or not whole:
+            continue
+        sides = {"A": slice(0, start), "B": slice(start, len(axis))}
+        for own, other in (("A", "A"), ("B", "B"), ("A", "B"), ("B", "A")):
+            queries, keys = f"{name} {own}", f"{own} → {other}"
+            axes[queries], axes[keys] = _cut(axis, sides[own]), _cut(axis, sides[other])
+            sites += [_part(site, sides[own], sides[other], queries, keys) for site in whole]
+    return seen if len(sites) == len(seen.sites) else replace(seen, axes=axes, sites=tuple(sites))
+
+
+def _second(axis: Axis) -> int | None:
+    """Where a second sentence begins, if one does."""
+    marked = (
+        n for n, piece in enumerate(axis.pieces) if piece.removeprefix("▁").startswith(SECOND)
+    )
+    return next(marked, None)
+
+
+def _cut(axis: Tokens, part: slice) -> Tokens:
+    ids = axis.word_ids[part]
+    return Tokens(
+        axis.pieces[part],
+        tuple(number - ids[0] for number in ids),
+        axis.words[ids[0] : ids[-1] + 1],
+    )
+
+
+def _part(site: TracedSite, rows: slice, columns: slice, queries: str, keys: str) -> TracedSite:
+    """The queries of one sentence and the keys of one, of everything that a site has."""
+
+    def both(own: np.ndarray) -> np.ndarray:
+        return own[:, rows, columns]
+
+    return replace(
+        site,
+        path=f"{site.path}.{keys}",
+        queries=queries,
+        keys=keys,
+        weights=both(site.weights),
+        scores=both(site.scores),
+        query=site.query[:, rows],
+        key=site.key[:, columns],
+        value=site.value[:, columns],
+        bias=None if site.bias is None else both(site.bias),
+        noticed=None if site.noticed is None else both(site.noticed),
+    )
 
 
 def _of_layer(seen: Trace, layer: int | None) -> str | None:
