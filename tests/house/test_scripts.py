@@ -1,4 +1,4 @@
-"""Recipes and benchmarks are no modules that a type checker reads: what they import from regard must exist."""
+"""Recipes and benchmarks are no modules that a type checker reads: what they import must exist."""
 
 import ast
 
