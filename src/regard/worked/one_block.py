@@ -96,6 +96,6 @@ def one_block(
 
 
 @torch.no_grad()
-def _write(parameter: nn.Parameter | None, numbers: torch.Tensor) -> None:
+def _write(parameter: torch.Tensor | None, numbers: torch.Tensor) -> None:
     assert parameter is not None
     parameter.copy_(numbers)
