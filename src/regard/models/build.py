@@ -86,11 +86,9 @@ def build(settings: ModelSettings, sizes: Sizes) -> Model:
                 remedy=f"give a regard.{kind.__name__}; to train, regard.train(...) builds the model itself",
             )
     encoder = _encoders(settings, sizes)
-    shared = None
-    if settings.share_embedding and sizes.shared and isinstance(encoder, Encoder):
-        shared = encoder.embedding.table if isinstance(encoder.embedding, Embedding) else None
-    if settings.share_embedding and sizes.shared and isinstance(encoder, dict):
-        shared = _one_table(encoder.values())
+    shares = settings.share_embedding and sizes.shared
+    several = encoder.values() if isinstance(encoder, dict) else (encoder,)
+    shared = _one_table(one for one in several if one is not None) if shares else None
     if settings.encoder is not None:
         _refuse_fewer_states(settings.encoder, settings.reader)
     reader = _reader(settings, sizes, encoder, shared)

@@ -248,7 +248,7 @@ def stacked(figures: Sequence[Figure], title: str) -> Figure:
     for one in figures:
         shapes += [_lower(shape, end) for shape in one.shapes]
         end += one.height
-    return finished(width, end, title, shapes)
+    return finished(width, float(end), title, shapes)
 
 
 def _lower(shape: Shape, by: Length) -> Shape:

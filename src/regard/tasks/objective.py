@@ -50,19 +50,18 @@ class Pass:
 
     def weights(self, *roles: str) -> Iterator[Float[Tensor, "batch heads query key"]]:
         """The weights of every attention of these roles, as part of the graph of gradients."""
-        assert self.seen is not None
-        for path, calls in self.seen.items():
-            site = calls[0].attention.site
-            if site is not None and site.role in roles:
-                yield self.seen.weights(path)
+        return (seen.weights(path) for seen, path in self._sites(roles))
 
     def chances(self, *roles: str) -> Iterator[Float[Tensor, "batch heads query key"]]:
         """The same; of an attention that chooses one key, the distribution that it chose from."""
+        return (seen.chances(path) for seen, path in self._sites(roles))
+
+    def _sites(self, roles: tuple[str, ...]) -> Iterator[tuple[Seen, str]]:
         assert self.seen is not None
         for path, calls in self.seen.items():
             site = calls[0].attention.site
             if site is not None and site.role in roles:
-                yield self.seen.chances(path)
+                yield self.seen, path
 
 
 class Term(ABC):
@@ -296,19 +295,18 @@ class Objective:
         """The weighted sum; `parts` then holds each term by its name."""
         if not self.terms:
             return self._likelihood(task, model, batch)
-        if batch.packing is not None and any(term.needs_weights for term in self.terms):
+        looks = any(term.needs_weights for term in self.terms)
+        if looks and batch.packing is not None:
             raise UsageError(
                 "packed rows have no weights to look at",
                 where="batch.packed",
                 remedy="leave batch.packed = false where the objective looks at attention",
             )
-        looks = any(term.needs_weights for term in self.terms)
+        each = None
         with watch(model) if looks else nullcontext() as seen:
             if any(term.needs_losses for term in self.terms):
                 each = self._losses(task, model, batch)
-                total = each.sum()
-            else:
-                each, total = None, self._likelihood(task, model, batch)
+            total = self._likelihood(task, model, batch) if each is None else each.sum()
         self.parts["likelihood"] = total.detach()
         forward = Pass(task, model, batch, seen, each)
         for term in self.terms:
