@@ -244,7 +244,7 @@ def stacked(figures: Sequence[Figure], title: str) -> Figure:
     """Several drawings below each other, under one title as wide as the widest."""
     width = float(max(one.width for one in figures))
     shapes, top = heading(title, "", width)
-    end = math.ceil(top)
+    end = float(math.ceil(top))
     for one in figures:
         shapes += [_lower(shape, end) for shape in one.shapes]
         end += one.height
