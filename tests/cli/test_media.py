@@ -155,8 +155,6 @@ def test_variants_are_compared(case, tell_json, tmp_path, monkeypatch):
 
 
 def test_what_it_cannot_do_is_refused_by_name(case, tell, tmp_path):
-    code, _, err = tell("heads", case.run)
-    assert (code, "told by the words of a text" in err) == (2, True), err
     code, _, err = tell("export", case.run, "--to", "huggingface", "--out", tmp_path / "hf")
     assert (code, "cannot hold this model" in err) == (2, True), err
     assert not (tmp_path / "hf").exists()
@@ -224,3 +222,42 @@ def test_a_line_whose_file_is_missing_or_whose_question_is_broken_is_named(case,
             "predict", case.run, "--input", tmp_path / "asked.txt", "--keep-going"
         )
         assert (code, len(_lines(out)), _lines(out)[1]) == (0, 2, ""), err
+
+
+def test_a_map_beside_an_answer_is_that_of_look(case, tell):
+    """It listed the cells of a picture as columns of a table, and showed one source of several."""
+    code, out, err = tell("predict", case.run, case.question, "--look")
+    assert (code, "row 1, column 1" in out) == (0, False), err
+    looked = tell("look", case.run, case.question)[1]
+    _, drawn = out.split("\n\n", 1)
+    assert looked.rstrip("\n").endswith(drawn.rstrip("\n"))
+    assert drawn.count("x 6 cells") == (case.kind != "sounds")
+
+
+def test_heads_of_several_sources_say_which_one_they_look_at(case, tell, tell_json, tmp_path):
+    code, out, err = tell("heads", case.run)
+    assert code == 0, err
+    assert all((f"cross 0 of {name}" in out) == (case.kind == "both") for name in ("en", "picture"))
+
+
+def test_a_curve_by_length_says_what_is_counted(case, tell):
+    data = case.table if case.kind == "both" else case.data
+    code, out, err = tell("evaluate", case.run, data, "--by", "length")
+    assert code == 0, err
+    counted = {"sounds": "frames of the sound", "pictures": "columns of the picture"}
+    assert counted.get(case.kind, "length of the longest source") in out
+
+
+def test_models_without_heads_to_remove_say_so(case, tell, tmp_path):
+    code, _, err = tell("prune", case.run, "--keep", "1", "--out", tmp_path / "small")
+    if case.kind == "pictures":
+        assert code == 0, err
+        assert tell("predict", tmp_path / "small", case.question)[0] == 0
+    else:
+        assert (code, "no heads to remove" in err) == (2, True), err
+
+
+def test_only_one_source_is_unrolled(case, tell):
+    code, _, err = tell("look", case.run, case.question, "--unrolled")
+    if case.kind == "both":
+        assert (code, "the sources en, picture are read side by side" in err) == (2, True), err

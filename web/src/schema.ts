@@ -321,6 +321,8 @@ export interface HeadStudied {
   readonly layer: number;
   /** from 0 */
   readonly head: number;
+  /** of what it looks at: of several sources, which one */
+  readonly keys: string;
   readonly roles: readonly HeadRole[];
   readonly measures: Readonly<Record<string, number | null>>;
   /** the same of a head that looks at random */

@@ -73,13 +73,13 @@ class Curve:
 
 
 def length_curve(task: Task, exam: Exam, predicted: Sequence[str]) -> Curve:
-    """How good answers are, by how many symbols of the question the model reads, the end symbol included."""
+    """How good answers are, by how much of the question the model reads; of a text, the end counts."""
     questions, answers = exam.questions(task), exam.answers(task)
     rows = []
     for group in grouped([task.count(text) for text in questions]):
         metrics = task.by_size(group.of(predicted), group.of(answers))
         rows.append(_row(group.name, group.middle, len(group.members), metrics))
-    return Curve("length", "symbols read", "questions", tuple(rows))
+    return Curve("length", task.counted_in, "questions", tuple(rows))
 
 
 def distance_curve(task: Task, exam: Exam, predicted: Sequence[str]) -> Curve:

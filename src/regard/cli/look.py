@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, final
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 from typer import Option
 
@@ -347,30 +346,25 @@ def _show(seen: Trace, picture: _Picture) -> None:
 
     from regard.question import titled
     from regard.show import arcs
-    from regard.show.heatmap import alignment, ribbons, shares
+    from regard.show.heatmap import ribbons
     from regard.show.label import one_line
-    from regard.show.overlay import draws_pictures, picture_maps
+    from regard.show.overlay import maps, picture_maps
 
     site = seen.site(picture.site)
-    draw = partial(
-        picture_maps,
-        seen,
-        manner=picture.manner,
-        numbers=picture.numbers,
-        turned=picture.turned,
-    )
+    manner: dict[str, Any] = {
+        "manner": picture.manner,
+        "numbers": picture.numbers,
+        "turned": picture.turned,
+    }
     alone = picture.site is None and picture.head is None and not picture.every
     chosen, several = (seen.look, seen.beside(site)) if alone else (None, [])
     heads = range(len(site.weights)) if picture.every else [picture.head]
     if picture.arcs:
         pictures = [arcs.arcs(seen, picture.site, picture.head)]
-    elif chosen is not None and not draws_pictures(seen, picture.site):
-        pictures = [alignment(seen, picture.numbers, picture.turned)]
-    elif len(several) > 1:
-        pictures = [draw(one.path) for one in several]
-        pictures += [one for one in [shares(seen)] if one is not None]
+    elif alone:
+        pictures = maps(seen, **manner)
     else:
-        pictures = [draw(site.path, one) for one in heads]
+        pictures = [picture_maps(seen, site.path, one, **manner) for one in heads]
     pictures += ribbons(seen)
     answer = f"  ->  {one_line(seen.answer.text)}" if seen.answer.text else ""
     output.show(Text(f"{one_line(titled(seen.question, seen.axes))}{answer}"))

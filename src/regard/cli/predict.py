@@ -359,12 +359,13 @@ def _total(job: _Job, predictor: Predictor, manner: Manner) -> Callable[[], int]
 def _show_look(stream: Stream, line: TextLine, answer: Prediction) -> None:
     """The map of the answer that was printed: it is replayed, and nothing is searched for again."""
     from regard.answer.tracing import traces
-    from regard.show.heatmap import alignment
+    from regard.show.overlay import maps
 
     manner = partial(traces, to=stream.manner.to, split=stream.manner.split, answer=answer)
     for seen in manner(stream.predictor, line.text, stream.decode):
-        print()
-        output.show(alignment(seen))
+        for drawn in maps(seen):
+            print()
+            output.show(drawn)
     print()
 
 

@@ -26,7 +26,7 @@ CELL = 12  # characters
 WIDE, HIGH = 96.0, 24.0
 COLUMNS = ("entropy", "confidence", "distance", "previous", "next", "first", "separator")
 
-Rows = dict[tuple[str, int], list[Head]]
+Rows = dict[str, list[Head]]
 
 
 def summary(head: Head) -> str:
@@ -55,7 +55,7 @@ def table(heads: Sequence[Head], title: str = "") -> Table:
     for head in heads:
         values = (head.measures.get(name) for name in columns)
         cells = ("-" if value is None else f"{value:.2f}" for value in values)
-        shown.add_row(f"{head.kind} {head.layer}", str(head.head), *cells, summary(head))
+        shown.add_row(head.row, str(head.head), *cells, summary(head))
     return shown
 
 
@@ -78,8 +78,8 @@ def as_csv(heads: Sequence[Head]) -> str:
 
 def _rows(heads: Sequence[Head]) -> Rows:
     rows: Rows = {}
-    for head in sorted(heads, key=lambda one: (one.kind, one.layer, one.head)):
-        rows.setdefault((head.kind, head.layer), []).append(head)
+    for head in sorted(heads, key=lambda one: (one.kind, one.layer, one.row, one.head)):
+        rows.setdefault(head.row, []).append(head)
     return rows
 
 
@@ -97,13 +97,13 @@ class HeadMap:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         paint = Paint.of(console, options)
         rows = _rows(self.heads)
-        margin = max(len(f"{kind} {layer}") for kind, layer in rows) + 1
+        margin = max(map(len, rows)) + 1
         most = max(map(len, rows.values()))
         cell = max(4, min(CELL, (options.max_width - margin) // most))
         yield Segment(" " * margin + "".join(str(n).center(cell) for n in range(most)))
         yield Segment.line()
-        for (kind, layer), heads in rows.items():
-            yield Segment(padded(f"{kind} {layer}", margin - 1, right=True) + " ")
+        for row, heads in rows.items():
+            yield Segment(padded(row, margin - 1, right=True) + " ")
             for head in heads:
                 name = shortened(_label(head), cell - 1)
                 text = in_ascii(name) if paint.medium == "ascii" else name
@@ -122,15 +122,15 @@ def picture(heads: Sequence[Head]) -> HeadMap:
 def figure(heads: Sequence[Head], title: str = "") -> Figure:
     """The same for SVG and PNG files."""
     rows = _rows(heads)
-    left = GAP + 0.62 * FONT * max(len(f"{kind} {layer}") for kind, layer in rows) + 8
+    left = GAP + 0.62 * FONT * max(map(len, rows)) + 8
     top = TITLE + 24
     shapes: list[Shape] = [Words(GAP, TITLE - 12, title, weight=600)]
     most = max(map(len, rows.values()))
     for number in range(most):
         shapes.append(Words(left + number * WIDE + 4, top - 8, f"head {number}"))
-    for line, ((kind, layer), own) in enumerate(rows.items()):
+    for line, (row, own) in enumerate(rows.items()):
         y = top + line * HIGH
-        shapes.append(Words(left - 8, y + HIGH / 2 + 4.5, f"{kind} {layer}", "end"))
+        shapes.append(Words(left - 8, y + HIGH / 2 + 4.5, row, "end"))
         for number, head in enumerate(own):
             sure = head.measures.get("confidence") or 0.0
             colour = "#{:02x}{:02x}{:02x}".format(*cividis(sure))

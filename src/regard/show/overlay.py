@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
@@ -20,7 +21,7 @@ from rich.style import Style
 from regard.data import image
 from regard.errors import RegardError
 from regard.show.colour import Paint
-from regard.show.heatmap import site_map
+from regard.show.heatmap import alignment, shares, site_map
 from regard.show.label import in_ascii, one_line, padded, piece_names, shortened
 from regard.show.thumbnail import Dots, halves
 from regard.tasks.axis import Grid
@@ -185,6 +186,20 @@ def picture_maps(
     one = chosen.weights.mean(0) if head is None else chosen.weights[chosen.checked(head)]
     names = piece_names(trace.axes[chosen.queries].pieces)
     return PictureMaps(axis, names, one, _title(trace, site, head), manner)
+
+
+def maps(
+    trace: Trace, *, manner: Manner = "cells", numbers: bool = False, turned: bool = False
+) -> list[RenderableType]:
+    """What is drawn where no attention was chosen: whole words where they align, else every source's map."""
+    if trace.look is not None and not draws_pictures(trace, None):
+        return [alignment(trace, numbers, turned)]
+    several = trace.beside(trace.site())
+    draw = partial(picture_maps, trace, manner=manner, numbers=numbers, turned=turned)
+    if len(several) < 2:
+        return [draw()]
+    shared = shares(trace)
+    return [*(draw(one.path) for one in several), *([] if shared is None else [shared])]
 
 
 def _title(trace: Trace, site: str | None, head: int | None) -> str:

@@ -184,6 +184,7 @@ def heads_about(found: Sequence[Head]) -> dict[str, Any]:
             "kind": head.kind,
             "layer": head.layer,
             "head": head.head,
+            "keys": head.keys,
             "roles": [{"name": role.name, "value": role.value} for role in head.roles],
             "measures": {name: head.measures.get(name) for name in MEASURES},
             "random": {name: head.random.get(name) for name in MEASURES},

@@ -428,6 +428,7 @@ class HeadStudied(BaseModel):
     kind: Annotated[str, Field(description="encoder-self, decoder-self, cross or rnn")]
     layer: Annotated[int, Field(description="from 0")]
     head: Annotated[int, Field(description="from 0")]
+    keys: Annotated[str, Field(description="of what it looks at: of several sources, which one")]
     roles: list[HeadRole]
     measures: dict[str, float | None]
     random: Annotated[

@@ -57,6 +57,7 @@ class Caption(WritingFromFiles):
     method = "caption"
     hint = "The path of a picture"
     accepts = "image/*"
+    counted_in = "columns of the picture"
     chunk = 128
 
     @classmethod

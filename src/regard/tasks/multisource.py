@@ -38,6 +38,7 @@ class Multisource(WritingFromFiles):
     name = "multisource"
     verb = "translate from several sources"
     method = "predict"
+    counted_in = "length of the longest source"
     hint = 'Type the sources as JSON: {"en": "two dogs run", "de": "zwei Hunde rennen"}'
 
     @classmethod

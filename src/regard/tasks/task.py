@@ -130,6 +130,7 @@ class Task(ABC):
     hint: ClassVar[str] = "Type a text"  # what a person is asked to give
     accepts: ClassVar[str] = ""  # the kind of file that may be given instead: `image/*`
     reading: ClassVar[str] = ""  # how the symbols of an answer are read, where that is not plain
+    counted_in: ClassVar[str] = "symbols read"  # how long a question is
     chunk: ClassVar[int] = 2_000  # examples that are encoded at once
     writes_text: ClassVar[bool] = False  # whether scores may lower-case and tokenise its answers
     continues: ClassVar[bool] = False  # whether an answer begins with the question

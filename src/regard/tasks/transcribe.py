@@ -55,6 +55,7 @@ class Transcribe(WritingFromFiles):
     method = "transcribe"
     hint = "The path of a sound"
     accepts = "audio/*"
+    counted_in = "frames of the sound"
     chunk = 128
 
     @classmethod

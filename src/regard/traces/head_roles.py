@@ -24,7 +24,9 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
+from regard.attention.attention import SOURCES, TARGET
 from regard.evaluate.error_rate import Links
+from regard.models import SOURCE
 from regard.tasks.axis import Axis, Grid, Times, Tokens
 from regard.traces.head_names import FOUND, MEASURES, OFFSETS, Kind
 from regard.traces.overview import anchors
@@ -104,14 +106,22 @@ class Head:
     offset_share: float | None = None
     relation: Relation | None = None  # the one with the largest gain
     error: float | None = None  # alignment error rate against links drawn by people
+    keys: str = SOURCE  # whose keys it looks at: one of several sources, by its name
     roles: tuple[Role, ...] = ()
     random: Mapping[str, float | None] = field(default_factory=dict)
     shuffled: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
+    def row(self) -> str:
+        """`encoder-self 3`: kind and layer; of several sources, which one: `cross 0 of en`."""
+        of = "" if self.keys in (SOURCE, TARGET, SOURCES) else f" of {self.keys}"
+        return f"{self.kind} {self.layer}{of}"
+
+    @property
     def name(self) -> str:
-        """`encoder-self 3.5`: kind, layer and number."""
-        return f"{self.kind} {self.layer}.{self.head}"
+        """`encoder-self 3.5`: kind, layer and number; of several sources, which one: `cross 0.5 of en`."""
+        own = f"{self.kind} {self.layer}"
+        return f"{own}.{self.head}{self.row.removeprefix(own)}"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON and tables: one flat record, a measure a field."""
@@ -121,6 +131,7 @@ class Head:
             "kind": self.kind,
             "layer": self.layer,
             "head": self.head,
+            "keys": self.keys,
             "roles": [{"name": role.name, "value": role.value} for role in self.roles],
             **{name: self.measures.get(name) for name in MEASURES},
             "offset": self.offset,
@@ -227,7 +238,7 @@ class _Site:
 
     def __init__(self, site: TracedSite) -> None:
         self._about = site.path, site.kind, site.layer
-        self._heads = site.heads
+        self._heads, self._keys = site.heads, site.keys
         self._sums: dict[str, Values] = defaultdict(lambda: np.zeros(self._heads))
         self._rows: Counter[str] = Counter()
         self._offsets = np.zeros((self._heads, 2 * FARTHEST + 1))
@@ -379,6 +390,7 @@ class _Site:
             share,
             self._relation(number),
             float(1 - good / total) if total else None,
+            self._keys,
         )
 
     def _offset(self, head: int) -> tuple[int | None, float | None]:

@@ -216,11 +216,13 @@ def orders(importance: Mapping[Place, float], seed: int = 0) -> dict[str, list[P
 
 
 def _attentions(model: Model) -> dict[str, Attention]:
-    """The attentions that are of several heads, by their paths."""
+    """The attentions in the blocks of Transformers, whose heads can be removed, by their paths."""
+    in_blocks = set(map(id, heads_by_site(model).values()))
     return {
         f"{path}.attention": module.attention
         for path, module in model.named_modules()
         if isinstance(module, Heads)
+        and id(module) in in_blocks
         and module.attention.site is not None
         and kind_of_site(module.attention.site) in PRUNABLE
     }

@@ -72,6 +72,12 @@ class Unrolled:
 @torch.no_grad()
 def unrolled(task: Task, model: Model, text: str, answer: Prediction) -> Unrolled:
     """The top layer's hidden state after each step of reading a text and of saying an answer to it."""
+    if len(task.sources) > 1:
+        raise UsageError(
+            f"the sources {', '.join(task.sources)} are read side by side, and one is unrolled",
+            where="unrolled",
+            remedy="ask a recurrent model of one source, or look at the attention to each",
+        )
     encoder, decoder = model.encoder, model.reader
     if not isinstance(encoder, RnnEncoder) or not isinstance(decoder, RnnDecoder):
         raise UsageError(
