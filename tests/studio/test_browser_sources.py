@@ -1,11 +1,14 @@
 """Several sources, copying and pointing in the studio: what stands beside the weights is the trace's."""
 
 import json
+from random import Random
 from unittest.mock import patch
 
 import pytest
 
 import regard
+from regard.data import png
+from regard.data.toys.drawings import painted, said, scene
 from regard.training import Listener
 from tests.studio.browser import changed, needed, open_at, settled
 from tests.studio.kit import server
@@ -36,9 +39,22 @@ def studio_server(tmp_path_factory):
         for name, how in kinds.items():
             runs.append(folder / "runs" / name)
             regard.train(out=runs[-1], listener=Listener(), device="cpu", **how)
+    runs.append(sentence_and_picture(folder, every))
     with server(*runs, folder=folder, more=("--no-open",)) as one:
         yield one
         assert one.process.poll() is None, one.log.read_text()
+
+
+def sentence_and_picture(folder, settings):
+    """A run that reads a sentence and a picture beside it."""
+    things = scene(Random(3))
+    (folder / "scene.png").write_bytes(png.encode(painted(things)))
+    table = folder / "all.tsv"
+    table.write_text("en\tpicture\tde\n" + f"{said(*things)}\tscene.png\tzwei Formen\n" * 60)
+    place, small = folder / "runs" / "both", {"model.encoder.width": 16, "model.reader.width": 16}
+    how = {"to": "de", "sources": ["en", "picture"], "valid": table, "settings": settings | small}
+    regard.train(table, out=place, listener=Listener(), device="cpu", **how)
+    return place
 
 
 def traced(page):
@@ -56,7 +72,7 @@ def cells(page, title):
     ]
 
 
-def said(share):
+def is_said(share):
     """Whether a percentage of the page is that share."""
     return lambda text: (
         text == "<0.1%" if share < 0.0005 else abs(float(text[:-1]) / 100 - share) < 0.006
@@ -73,7 +89,7 @@ def test_each_step_has_the_share_of_every_source(page, address):
     assert len(shown) == len(true) == 2
     for texts, shares in zip(shown, true, strict=True):
         assert len(texts) == len(shares)
-        assert all(said(share)(text) for text, share in zip(texts, shares, strict=True))
+        assert all(is_said(share)(text) for text, share in zip(texts, shares, strict=True))
     assert page.locator(".sources dt").all_text_contents() == list(HEARD)
     assert page.locator(".sources dd").all_inner_texts() == list(HEARD.values())
 
@@ -85,7 +101,7 @@ def test_what_was_copied_and_covered_is_shown(page, address):
     page.get_by_role("region", name="Coverage", exact=True).wait_for()
     true = {one["name"]: one["values"] for one in traces[-1]["ribbons"]}
     (generated,) = cells(page, "Generated or copied")
-    assert all(said(share)(text) for text, share in zip(generated, true["p_gen"], strict=True))
+    assert all(is_said(share)(text) for text, share in zip(generated, true["p_gen"], strict=True))
     (covered,) = cells(page, "Coverage")
     assert covered == [f"{value:.2f}" for value in true["coverage"]]
 
@@ -104,3 +120,13 @@ def test_a_position_is_shown_with_its_item_and_the_tour_is_drawn(page, address):
     assert named == [points[at] for at in order]
     assert steps.count() >= len(order) >= 3
     assert page.locator(".places svg line").count() == len(order)
+
+
+def test_a_picture_among_the_sources_is_seen_and_not_spelled(page, address):
+    """Its path was written where a picture of one source is shown."""
+    open_at(page, address, run="both", view="answer")
+    settled(page, "answer")
+    assert page.locator(".sources dt").all_text_contents() == ["en", "picture"]
+    picture = page.locator(".sources dd img")
+    assert picture.count() == 1
+    assert picture.evaluate("one => [one.naturalWidth, one.naturalHeight]") == [48, 48]
