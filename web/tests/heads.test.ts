@@ -7,6 +7,7 @@ function head(number: number, entropy: number | null, ...roles: string[]): HeadS
     path: "encoder.blocks.0.attention",
     kind: number < 2 ? "encoder-self" : "cross",
     layer: 0,
+    keys: "source",
     head: number,
     roles: roles.map((name) => ({ name, value: 0.9 })),
     measures: { entropy },
