@@ -387,10 +387,10 @@ def _walk(kind: type[Settings], location: list[str]) -> tuple[list[type[Settings
     groups: list[type[Settings]] = [kind]
     shown: list[str] = []
     for part in location[:-1]:
-        found = [g.model_fields[part].annotation for g in groups if part in g.model_fields]
-        if found:
+        kinds = [g.model_fields[part].annotation for g in groups if part in g.model_fields]
+        if kinds:
             shown.append(part)
-            groups = [g for annotation in found for g in _groups(annotation)]
+            groups = [g for annotation in kinds for g in _groups(annotation)]
         else:
             tagged = [g for g in groups if part in _tags(g)]
             groups = tagged or groups

@@ -335,7 +335,7 @@ def test_entries_nobody_descends_from_are_dropped():
         for _ in range(100):
             _, state = made.decoder.step(state, torch.ones(8, dtype=torch.long))
             state = select(state, torch.tensor([0, 0, 0, 0, 4, 4, 4, 4]))  # all from the first
-    assert state.said.filled < 2 * 100, "100 symbols of one path, not 400 of four"
+    assert state.cache.filled < 2 * 100, "100 symbols of one path, not 400 of four"
 
 
 def test_a_source_of_nothing_is_read_as_nothing():

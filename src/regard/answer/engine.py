@@ -167,10 +167,12 @@ class Engine:
             given = len(self.task.prompt(text))
             return Found(drawn, given, most=settings.max_length + given)
         with torch.inference_mode(), self._computing(self.precision):
-            found = find(self.task, self._model(settings, self.precision), text, settings, prefix)
-            if self.precision != "float32" and _is_broken(found.answer):
-                found = find(self.task, self._model(settings, "float32"), text, settings, prefix)
-        return found
+            answered = find(
+                self.task, self._model(settings, self.precision), text, settings, prefix
+            )
+            if self.precision != "float32" and _is_broken(answered.answer):
+                answered = find(self.task, self._model(settings, "float32"), text, settings, prefix)
+        return answered
 
     def draw(
         self,

@@ -155,12 +155,12 @@ def woven(text: str, parts: Sequence[Part], answers: Sequence[Prediction | None]
         """The best, second best, .. of each sentence; of one that has no more, its last."""
         chosen = [own[min(rank, len(own) - 1)] for own in ranked]
         texts = iter(text for text, _ in chosen)
-        said = [
+        written = [
             text[slice(*part.span)] if answer is None else part.hidden.restored(next(texts))
             for part, answer in zip(parts, answers, strict=True)
         ]
         spans = [part.span for part in parts]
-        return weave(text, spans, said), math.fsum(score for _, score in chosen)
+        return weave(text, spans, written), math.fsum(score for _, score in chosen)
 
     best, score = choice(0)
     return Prediction(

@@ -147,11 +147,11 @@ def _seen(
     task, name = predictor.run.task, predictor.run.folder.name
     own = predictor.room.bounded(settings, task, read, len(prefix))
     if answer is None:
-        found = predictor.engine.find(read, own, prefix)
+        answered = predictor.engine.find(read, own, prefix)
     else:
         given = len(task.prompt(read))
-        found = Found(answer, given, most=own.max_length + given)
-    seen = replayed(task, predictor.model, read, found, name)
+        answered = Found(answer, given, most=own.max_length + given)
+    seen = replayed(task, predictor.model, read, answered, name)
     seen = replace(seen, answer=task.worded(seen.answer, settings))
     return seen if predictor.card is None else replace(seen, look=predictor.card.look)
 

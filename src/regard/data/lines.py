@@ -307,16 +307,16 @@ class _Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         try:
-            found = self.unpacked.read1(len(buffer))
+            data = self.unpacked.read1(len(buffer))
         except self.damage as fault:
             remedy = f"copy the file again ({fault})"
             raise DataError(f"{self.what} is damaged or cut short", self.where, remedy) from None
-        self.count += len(found)
+        self.count += len(data)
         if self.count > FREE + MOST_UNPACKED * self.packed.count:
             raise DataError(
                 f"{self.what} unpacks to more than {MOST_UNPACKED} times its size, as no text does",
                 self.where,
                 remedy="unpack it yourself, if you trust it, and name what comes out",
             )
-        buffer[: len(found)] = found
-        return len(found)
+        buffer[: len(data)] = data
+        return len(data)

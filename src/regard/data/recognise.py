@@ -200,8 +200,8 @@ def _about_files(
 
 def _root(start: bytes) -> str:
     """The first element of what begins as XML does."""
-    found = ROOT.match(start)
-    return found[1].decode().lower() if found else ""
+    root = ROOT.match(start)
+    return root[1].decode().lower() if root else ""
 
 
 def _table(path: Path, separator: str, texts: Sequence[str], hint: Kind | None) -> Format:

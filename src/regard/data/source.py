@@ -91,14 +91,14 @@ def splits(
     train = understand(paths, hint, on_bad_utf8=on_bad_utf8, columns=columns)
     if len(paths) != 1 or not paths[0].is_dir() or not _named(paths[0], "train"):
         return Splits(train)
-    found = {
+    held_out = {
         role: Source(
             _folder_parts(paths[0], role, train.kind, columns), on_bad_utf8, role == "test"
         )
         for role in ("valid", "test")
         if _named(paths[0], role)
     }
-    return Splits(train, found.get("valid"), found.get("test"))
+    return Splits(train, held_out.get("valid"), held_out.get("test"))
 
 
 def _parts(

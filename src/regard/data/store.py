@@ -80,9 +80,9 @@ def write(
         count = 0
         for row in rows:
             if row.keys() != writers.keys():
-                wanted, found = ", ".join(writers), ", ".join(row)
+                wanted, stored = ", ".join(writers), ", ".join(row)
                 raise DataError(
-                    f"the columns are {wanted}, not {found}",
+                    f"the columns are {wanted}, not {stored}",
                     where=f"row {count}",
                     remedy="give every row the same columns",
                 )

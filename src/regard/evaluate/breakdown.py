@@ -54,10 +54,10 @@ def grouped(sizes: Sequence[int], most: int = MOST) -> list[Group]:
         if (max(sizes) - 1) // width - (min(sizes) - 1) // width < most
     )
     order = sorted(range(len(sizes)), key=lambda number: sizes[number])
-    found = []
+    groups = []
     for place, some in groupby(order, key=lambda number: (sizes[number] - 1) // wide):
-        found.append(Group(place * wide + 1, (place + 1) * wide, tuple(sorted(some))))
-    return found
+        groups.append(Group(place * wide + 1, (place + 1) * wide, tuple(sorted(some))))
+    return groups
 
 
 @final

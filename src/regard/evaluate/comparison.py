@@ -154,8 +154,8 @@ def _swapped(
     for some in np.array_split(chosen, -(-chosen.size // _CHUNK) or 1):
         swapped = some.astype(np.float64) @ (stats_a - stats_b).astype(np.float64)
         both = zip(stats_b.sum(0) + swapped, stats_a.sum(0) - swapped, strict=True)
-        found = np.array([_score(measure, a) - _score(measure, b) for a, b in both])
-        as_large += int((np.abs(found) >= observed - TIE).sum())
+        gaps = np.array([_score(measure, a) - _score(measure, b) for a, b in both])
+        as_large += int((np.abs(gaps) >= observed - TIE).sum())
     signature = measure.get_signature()
     signature.update("seed", str(SEED))
     signature.update("ar", swaps)

@@ -135,11 +135,11 @@ def judge_texts(
     tokenize: str = "13a",
 ) -> list[Metric]:
     """Texts against one or several lists of right ones; exactly right is only against one list."""
-    found = [
+    scores = [
         bleu(predicted, references, lowercase=lowercase, tokenize=tokenize),
         chrf(predicted, references, lowercase=lowercase),
     ]
-    return [*found, exact_match(predicted, references[0])] if len(references) == 1 else found
+    return [*scores, exact_match(predicted, references[0])] if len(references) == 1 else scores
 
 
 # The classic faults of translation without good attention: saying things twice, leaving them out.

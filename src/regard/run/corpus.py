@@ -55,17 +55,17 @@ class Corpus:
         paths = [Path(path) for path in settings.train]
         hint = example_of(task)
         columns = settings.columns
-        found = splits(paths, hint, on_bad_utf8=settings.on_bad_utf8, columns=columns)
-        valid = found.valid
+        parts = splits(paths, hint, on_bad_utf8=settings.on_bad_utf8, columns=columns)
+        valid = parts.valid
         if settings.valid:
             given = [Path(path) for path in settings.valid]
             valid = understand(
                 given,
-                hint or found.train.kind,
+                hint or parts.train.kind,
                 on_bad_utf8=settings.on_bad_utf8,
                 columns=columns,
             )
-        return cls(settings, train=found.train, valid=valid)
+        return cls(settings, train=parts.train, valid=valid)
 
     @property
     def kind(self) -> Kind:

@@ -94,25 +94,25 @@ def fetch_vectors(folder: Path, settings: RunSettings, task: Task) -> str | None
             where="data.vectors",
             remedy="leave out one of them",
         )
-    tables, told = {}, []
+    tables, lines = {}, []
     for side, codec in sorted(codecs_of(task).items()):
         width, vectors = read_vectors(Path(path), _words_of(codec))
         own = _width_of(settings, side)
         if own != width:
-            told.append(f"{side} is {own} wide")
+            lines.append(f"{side} is {own} wide")
             continue
         tables[side] = _table(vectors, codec.size, width)
-        told.append(f"{side}: {len(vectors):,} of {codec.size:,} pieces have a vector")
+        lines.append(f"{side}: {len(vectors):,} of {codec.size:,} pieces have a vector")
     name = Path(path).name
     if not tables:
         raise UsageError(
-            f"the vectors of {name} have {width} numbers, and " + " and ".join(told),
+            f"the vectors of {name} have {width} numbers, and " + " and ".join(lines),
             where="data.vectors",
             remedy=f"make the model as wide as they are: model.encoder.width={width}",
         )
     files.make_folder(stored_vectors(folder).parent)
     weights.write(stored_vectors(folder), tables)
-    return f"{name}: " + "; ".join(told)
+    return f"{name}: " + "; ".join(lines)
 
 
 def codecs_of(task: Task) -> dict[str, Codec]:

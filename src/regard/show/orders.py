@@ -85,9 +85,9 @@ def orders_figure(source: Sequence[str], orders: Sequence[Order], title: str, no
 
 def _placed(words: Sequence[str]) -> tuple[list[tuple[float, float]], float]:
     """Where each word begins and where its middle is, and where all of them end."""
-    x, found = LEFT, []
+    x, columns = LEFT, []
     for word in words:
         wide = LETTER * cell_len(one_line(word))
-        found.append((x, x + wide / 2))
+        columns.append((x, x + wide / 2))
         x += wide + SPACE
-    return found, x
+    return columns, x

@@ -93,13 +93,13 @@ class TrainingProgress(Listener):
             recall(self.moment, run)
         if self.watch_sample:
             self.moment.question, self.moment.right = next(iter(run.probes()), ("", ""))
-        found = list(facts_of(run, facts))
+        rows = list(facts_of(run, facts))
         if self._moves:
             self._draw(Text())
-            self.console.print(_panel(run.folder.name, found))
+            self.console.print(_panel(run.folder.name, rows))
             self._redraw()
         else:
-            for name, value in found:
+            for name, value in rows:
                 self._say(f"{name}: {value}")
 
     def noted(self, message: str) -> None:

@@ -28,9 +28,9 @@ def maps(seen: Unrolled) -> Iterator[RenderableType]:
         values = np.stack([step.state for step in steps])
         names = piece_names([step.read for step in steps])
         before = [f"{step.number}  {name}" for step, name in zip(steps, names, strict=True)]
-        said = [f"{name}  {step.probability:.0%}" if step.said else ""
+        labels = [f"{name}  {step.probability:.0%}" if step.said else ""
                 for step, name in zip(steps, piece_names([s.said for s in steps]), strict=True)]  # fmt: skip
-        yield signed_map(values, before, f"{title}: time down, hidden units across", "unit", said)
+        yield signed_map(values, before, f"{title}: time down, hidden units across", "unit", labels)
 
 
 def unrolled_figure(seen: Unrolled) -> Figure:

@@ -71,7 +71,7 @@ async def _answers(
 ) -> AsyncIterator[bytes]:
     studio = work.studio
     yield json_line("parts", passage.as_dict())
-    said = [part.text for part in passage.parts]
+    texts = [part.text for part in passage.parts]
     for place, part in enumerate(passage.parts):
         if not part.asked:
             continue
@@ -86,9 +86,9 @@ async def _answers(
             if refusal.status in (499, 503):  # nobody listens, or nobody answers any more
                 return
         else:
-            said[place] = found["answer"]["text"]
+            texts[place] = found["answer"]["text"]
             yield json_line("answered", {"part": place, "trace": found})
-    yield json_line("finished", {"text": passage.woven(said)})
+    yield json_line("finished", {"text": passage.woven(texts)})
 
 
 @final
@@ -175,8 +175,8 @@ class _Work:
         check_goal(predictor, text)
         to = to or goal_of(predictor, asked.text, asked.to)
         prefix = symbols_of(predictor, asked.prefix)
-        found = trace(predictor, text, self.settings, prefix=prefix, to=to)
-        return {"id": self.studio.traces.add(found), **overview(found)}
+        seen = trace(predictor, text, self.settings, prefix=prefix, to=to)
+        return {"id": self.studio.traces.add(seen), **overview(seen)}
 
 
 @final
@@ -205,8 +205,8 @@ class _Brought:
         del to
         most = self.asked.max_length
         most = most if most is None else min(most, self.studio.limits.written)
-        found = self.brought.trace(text, beam=self.asked.beam, most=most)
-        return {"id": self.studio.traces.add(found), **overview(found)}
+        seen = self.brought.trace(text, beam=self.asked.beam, most=most)
+        return {"id": self.studio.traces.add(seen), **overview(seen)}
 
 
 async def _work(asked: TraceAsked, request: Request, studio: Studio) -> _Work | _Brought:

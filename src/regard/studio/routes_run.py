@@ -36,14 +36,14 @@ def about(studio: Here) -> Response:
         for toy in TOYS.values()
     ]
     runs = [studio.shelf.about(name) for name in studio.shelf.names]
-    found = {
+    about = {
         "version": __version__,
         "runs": runs,
         "tasks": {name: task_about(task) for name, task in TASKS.items()},
         "toys": toys,
         "demo": studio.demo.as_dict(),
     }
-    return as_json(found)
+    return as_json(about)
 
 
 @router.get("/runs/{name}/metrics", response_model=schema.Metrics, summary="Losses and scores")
@@ -66,11 +66,11 @@ def settings(name: Name, studio: Here) -> Response:
     """What config.toml holds, but for where its files lay; nothing where there is none (yet)."""
     if studio.shelf.is_coming(name) or studio.shelf.is_brought(name):
         return as_json({})
-    found = studio.shelf.settings(name).model_dump(mode="json")
+    tree = studio.shelf.settings(name).model_dump(mode="json")
     for role in ("train", "valid", "test"):
-        paths = found["data"][role]
-        found["data"][role] = [path.replace("\\", "/").rpartition("/")[2] for path in paths]
-    return as_json(found)
+        paths = tree["data"][role]
+        tree["data"][role] = [path.replace("\\", "/").rpartition("/")[2] for path in paths]
+    return as_json(tree)
 
 
 def _lines(studio: Studio, name: str, kind: str, after: int) -> Response:

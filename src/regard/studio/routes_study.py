@@ -198,8 +198,8 @@ def heads_about(found: Sequence[Head]) -> dict[str, Any]:
 
 def senses_about(senses: Sequence[Senses]) -> dict[str, Any]:
     """Every occurrence once, and what differs from layer to layer."""
-    told = [one.as_dict() for one in senses]
-    first = told[0]
+    entries = [one.as_dict() for one in senses]
+    first = entries[0]
     shared = ("text", "span", "sense", "label")
     return {
         "word": first["word"],
@@ -215,7 +215,7 @@ def senses_about(senses: Sequence[Senses]) -> dict[str, Any]:
                 "neighbours": [one["neighbours"] for one in layer["occurrences"]],
                 "score": layer["score"],
             }
-            for layer in told
+            for layer in entries
         ],
     }
 

@@ -156,13 +156,13 @@ class Shelf:
 
     def troubles(self) -> dict[str, str]:
         """What is wrong with which run, on disk, as it is now."""
-        found = dict(self._troubles)
+        troubles = dict(self._troubles)
         with self._guard:
             served = list(self._loaded)
         for name in served:
             if _stamp(self._folders[name] / "model.safetensors") is None:
-                found[name] = "its folder has no model any more; the one in memory answers"
-        return found
+                troubles[name] = "its folder has no model any more; the one in memory answers"
+        return troubles
 
     def is_coming(self, name: str) -> bool:
         """Whether its training has begun, and its settings are not yet written."""
@@ -210,7 +210,7 @@ class Shelf:
             unread = {"task": "", "parameters": 0, "summary": summary}
             return {**unread, "place": _place(name, self._folders[name], self._is_own)}
         known = languages(settings.text.symbols)
-        found: dict[str, Any] = {
+        about: dict[str, Any] = {
             "task": settings.task,
             "parameters": _parameters(self.folder(name) / "model.safetensors"),
             "summary": _summary(settings),
@@ -223,14 +223,14 @@ class Shelf:
         }
         card = self._card(name)
         if card is not None:
-            found |= {
+            about |= {
                 "summary": card.title,
                 "parameters": card.parameters,
                 "example": card.question(self.folder(name)),
                 "directions": list(card.directions),
             }
         scores = _best(self.records(name, "metrics")) if card is None else _told(card)
-        return {**found, "scores": scores}
+        return {**about, "scores": scores}
 
     def _sample(self, name: str, known: Iterable[str]) -> str:
         """The first sentence that its evaluations look at, without the tag of a language."""

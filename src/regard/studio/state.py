@@ -92,7 +92,7 @@ class Studio:
         return self.demo.name if self.demo.state == "running" else None
 
     def _news(self) -> list[tuple[str, dict[str, Any]]]:
-        found = []
+        entries = []
         for name, folder in self.shelf.folders.items():
             mine = name == self.demo.name and self.demo.state == "running"
             if mine or (name not in self._tails and not is_live(folder)):
@@ -102,10 +102,10 @@ class Studio:
                     Tail(folder / f"{kind}.jsonl") for kind in ("metrics", "samples")
                 ]
             metrics, samples = self._tails[name]
-            found += [(name, entry) for entry in metrics.lines()]
+            entries += [(name, entry) for entry in metrics.lines()]
             steps = {entry.get("step") for entry in samples.lines()}
-            found += [(name, {"kind": "sampled", "step": step}) for step in steps]
-        return found
+            entries += [(name, {"kind": "sampled", "step": step}) for step in steps]
+        return entries
 
 
 def studio_of(request: Request) -> Studio:

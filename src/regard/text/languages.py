@@ -230,15 +230,15 @@ def stranger(text: str) -> str | None:
     lowered = _lowered(text)
     words = Counter(_WORD.findall(lowered.replace("’", "'")))
     ours = frozenset().union(*_KNOWN.values())
-    found = {
+    totals = {
         name: sum(min(2, words[word]) for word in strange - ours if word not in _LETTERS)
         + sum(min(2, lowered.count(letter)) for letter in _STRANGE_LETTERS.get(name, ""))
         for name, strange in _STRANGE.items()
     }
-    best = max(found, key=lambda name: found[name])
+    best = max(totals, key=lambda name: totals[name])
     is_word = words.total() == 1 and len(next(iter(words))) > 3
     needed = 1 if is_word else max(2, max(scores(text).values()) / 2)
-    return _OTHERS[best] if found[best] >= needed else None
+    return _OTHERS[best] if totals[best] >= needed else None
 
 
 def doubt(text: str, to: str | None, reads: Sequence[str]) -> str | None:

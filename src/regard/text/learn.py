@@ -147,8 +147,8 @@ def _seeds(words: Sequence[tuple[str, int]], most: int, least: int, longest: int
     known = frozenset(letters)
     covered: Counter[str] = Counter()
     for length in range(2, longest + 1):
-        found = _stretches(words, length, known)
-        frequent = {piece: count for piece, count in found.items() if count >= least}
+        stretches = _stretches(words, length, known)
+        frequent = {piece: count for piece, count in stretches.items() if count >= least}
         covered.update({piece: count * length for piece, count in frequent.items()})
         known = frozenset(frequent)
     chosen = most_frequent(covered)[:most]

@@ -99,14 +99,14 @@ def batches(task: Task, examples: Sequence[Example], tokens: int = TOKENS) -> li
     """The examples as batches of like length."""
     rows = task.rows(examples)
     sizes = [[len(row[name]) for name in (*task.sources, "target")] for row in rows]
-    found = []
+    batches = []
     for group in groups([max(size) for size in sizes], tokens):
         own = [rows[member] for member in group.members]
         source = max(1, *(len(row[name]) for row in own for name in task.sources))
-        found.append(task.collate(own, source, max(len(row["target"]) for row in own)))
-    if not found:
+        batches.append(task.collate(own, source, max(len(row["target"]) for row in own)))
+    if not batches:
         raise DataError("there is no example to learn from", "data", "give a file with examples")
-    return found
+    return batches
 
 
 @torch.inference_mode()
@@ -132,8 +132,8 @@ def by_gradient(task: Task, model: Model, examples: Sequence[Example]) -> dict[P
         }
         with torch.enable_grad(), gated(model, gates):
             loss = task.loss(model, batch.to(device)) / max(1, batch.count)
-            found = torch.autograd.grad(loss, list(gates.values()), allow_unused=True)
-        for path, gradient in zip(counts, found, strict=True):
+            gradients = torch.autograd.grad(loss, list(gates.values()), allow_unused=True)
+        for path, gradient in zip(counts, gradients, strict=True):
             if gradient is not None:
                 total[path] += gradient.abs()
     return {

@@ -80,12 +80,12 @@ def by_shuffling(
 
 def with_shares(heads: Sequence[Head], shares: dict[Place, Shares]) -> list[Head]:
     """The heads, with both shares among their measures."""
-    found = []
+    measured = []
     for head in heads:
         own = shares.get((head.path, head.head))
         more = {} if own is None else {"position": own.position, "content": own.content}
-        found.append(replace(head, measures={**head.measures, **more}))
-    return found
+        measured.append(replace(head, measures={**head.measures, **more}))
+    return measured
 
 
 def _pair(shares: Shares) -> tuple[float, float]:

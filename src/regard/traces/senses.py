@@ -108,20 +108,20 @@ def find(
     word: str, texts: Mapping[str, Sequence[str]], words_of: Callable[[str], Axis]
 ) -> list[Occurrence]:
     """Every occurrence of a word, however it is capitalised, in texts by their sense ("" if unknown)."""
-    found = [
+    occurrences = [
         Occurrence(text, place, sense)
         for sense, some in texts.items()
         for text in some
         for place, own in enumerate(words_of(text).words)
         if own.casefold() == word.casefold()
     ]
-    if len(found) < 2:
+    if len(occurrences) < 2:
         raise UsageError(
-            f"'{word}' occurs {len(found)} times in these texts",
+            f"'{word}' occurs {len(occurrences)} times in these texts",
             where="word",
             remedy="give a corpus in which it stands more often",
         )
-    return found
+    return occurrences
 
 
 def check_read(word: str, axis: Axis) -> None:

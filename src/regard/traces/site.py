@@ -86,13 +86,13 @@ class TracedSite:
 
     def contributions_of(self, head: int, query: int) -> Float[np.ndarray, "key width"]:
         """What each neuron adds to the score of each key, for one query."""
-        asked, keys = self.query[head, query], self.key[head]
+        adapted, keys = self.query[head, query], self.key[head]
         if self.combine == "product":
-            return asked * keys * np.float32(self.scale)
+            return adapted * keys * np.float32(self.scale)
         assert self.neuron_weight is not None
         if self.noticed is not None and self.notice_weight is not None:
             keys = keys + self.noticed[head, query] @ self.notice_weight[head]
-        return np.tanh(asked + keys) * self.neuron_weight[head]
+        return np.tanh(adapted + keys) * self.neuron_weight[head]
 
     @property
     def attention_path(self) -> str:

@@ -124,9 +124,9 @@ def _answers(run: Run, model: Model) -> Iterator[Finding]:
 
 def _one_answer(answers: list[Prediction], due: list[str]) -> Finding:
     """A model that says the same whatever it is asked does not look at its input."""
-    said, wanted = {answer.text for answer in answers}, set(due)
-    collapsed = len(wanted) > 1 and len(said) <= max(1, ALIKE * len(wanted))
-    detail = f"{len(said)} different answers to {len(answers)} questions ({len(wanted)} were due)"
+    given, wanted = {answer.text for answer in answers}, set(due)
+    collapsed = len(wanted) > 1 and len(given) <= max(1, ALIKE * len(wanted))
+    detail = f"{len(given)} different answers to {len(answers)} questions ({len(wanted)} were due)"
     remedy = (
         "it does not read its input: train longer, lower train.rate, and check that source and target "
         "lines belong together (`regard data`)"

@@ -53,19 +53,19 @@ def soft_table(
     sharpness: Numbers = (1.0, 4.0, 16.0, 64.0),
 ) -> Worked:
     """The same query asked of an exact table and of soft ones; the sharper, the more alike."""
-    asked = vector("query", query)
-    rows = matrix("keys", keys, width=len(asked))
+    state = vector("query", query)
+    rows = matrix("keys", keys, width=len(state))
     read = matrix("values", values, height=len(rows))
     factors = vector("sharpness", sharpness)
     labels = numbered("key ", len(rows))
-    exact = align(asked[None], rows, read, score="dot", normalise="hard")
-    soft = align(factors[:, None] * asked, rows, read, score="dot")
+    exact = align(state[None], rows, read, score="dot", normalise="hard")
+    soft = align(factors[:, None] * state, rows, read, score="dot")
     sharp = tuple(f"sharpness {factor:g}" for factor in factors.tolist())
-    mixed = attend(factors[:, None] * asked, rows, read, score="dot")
+    mixed = attend(factors[:, None] * state, rows, read, score="dot")
     return Worked(
         formula="exact: the value of the best key\nsoft: sum_j softmax(beta q . k_j) v_j",
         given=(
-            Step("query", "q", plain(asked)),
+            Step("query", "q", plain(state)),
             Step("keys", "k_j", plain(rows), rows=labels),
             Step("values", "v_j", plain(read), rows=labels),
         ),
@@ -150,16 +150,16 @@ def six_steps(
     The slide shows the products 112 and 96 and not the vectors; these give the same, and the values are
     chosen so that the output shows the weights.
     """
-    asked = vector("query", query)
-    memory = matrix("keys", keys, width=len(asked))
+    state = vector("query", query)
+    memory = matrix("keys", keys, width=len(state))
     read = matrix("values", values, height=len(memory))
-    bare, scaled = (align(asked[None], memory, read, score=name) for name in ("dot", "scaled-dot"))
+    bare, scaled = (align(state[None], memory, read, score=name) for name in ("dot", "scaled-dot"))
     weights = scaled.weights[0, 0, 0]
-    labels, neurons = numbered("k_", len(memory)), numbered("n_", len(asked))
+    labels, neurons = numbered("k_", len(memory)), numbered("n_", len(state))
     return Worked(
         formula="softmax(Q K^T / sqrt(d_k)) V = Z",
         given=(
-            Step("query", "q_1", plain(asked)),
+            Step("query", "q_1", plain(state)),
             Step("keys", "k_j", plain(memory), rows=labels),
             Step("values", "v_j", plain(read), rows=numbered("v_", len(read))),
         ),
@@ -174,7 +174,7 @@ def six_steps(
             Step("score", "q_1 . k_j", plain(bare.scores[0, 0, 0]), columns=labels),
             Step(
                 "divide",
-                f"score / sqrt(d_k) = score / {math.sqrt(len(asked)):g}",
+                f"score / sqrt(d_k) = score / {math.sqrt(len(state)):g}",
                 plain(scaled.scores[0, 0, 0]),
                 columns=labels,
             ),
@@ -203,7 +203,7 @@ def six_steps(
         result=Step(
             "matrix form",
             "softmax(Q K^T / sqrt(d_k)) V",
-            plain(attend(asked[None], memory, read)[0]),
+            plain(attend(state[None], memory, read)[0]),
         ),
     )
 

@@ -43,13 +43,13 @@ def listen_attend_spell(
     """
     heard = matrix("frames", frames)
     states = paired(heard[None], torch.tensor([len(heard)]))[0]
-    asked = vector("query", query, width=states.shape[1])
+    state = vector("query", query, width=states.shape[1])
     before = vector("previous", previous, width=len(states))
     attention = Attention(_score(states.shape[1], float(pull)))
     with torch.no_grad():
         memory = attention.remember(states[None, None], states[None, None])
-        blind = attention.read(asked[None, None, None], memory)
-        seeing = attention.read(asked[None, None, None], memory.carry(previous=before[None, None]))
+        blind = attention.read(state[None, None, None], memory)
+        seeing = attention.read(state[None, None, None], memory.carry(previous=before[None, None]))
         assert isinstance(attention.score, LocationAware)
         noticed = attention.score.features({"previous": before[None, None]})[0, 0, :, 0]
     labels = numbered("h_", len(states))
@@ -58,7 +58,7 @@ def listen_attend_spell(
         formula="f_j = sum_k Q_k a'_j+k;  e_j = v . tanh(s + h_j + F f_j);  a = softmax(e)",
         given=(
             Step("frames", "x_t", plain(heard), rows=numbered("x_", len(heard))),
-            Step("query", "s: looks for the sound `a`", plain(asked)),
+            Step("query", "s: looks for the sound `a`", plain(state)),
             Step(
                 "previous weights", "a': the last step looked at `n`", plain(before), columns=labels
             ),

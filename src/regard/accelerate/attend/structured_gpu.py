@@ -192,16 +192,18 @@ def _both(
         filled = F.pad(states, (0, 0, 0, -length % stride))
         return filled.unflatten(2, (-1, stride)).permute(0, 3, 1, 2, 4).flatten(0, 1)
 
-    def flat(found: Tensor) -> Tensor:
-        return found.unflatten(0, (-1, stride)).permute(0, 2, 3, 1, 4).flatten(2, 3)[:, :, :length]
+    def flat(context: Tensor) -> Tensor:
+        return (
+            context.unflatten(0, (-1, stride)).permute(0, 2, 3, 1, 4).flatten(2, 3)[:, :, :length]
+        )
 
     def weighed(states: tuple[Tensor, Tensor, Tensor], allowed: BlockMask) -> tuple[Tensor, Tensor]:
-        found, told = flex_attention(*states, block_mask=allowed, scale=scale, return_aux=wanted)
+        context, told = flex_attention(*states, block_mask=allowed, scale=scale, return_aux=wanted)
         assert told.lse is not None
-        return found, told.lse[..., None]
+        return context, told.lse[..., None]
 
     close, here = weighed((query, key, value), near)
     far, there = map(flat, weighed((columns(query), columns(key), columns(value)), others))
     whole = torch.logaddexp(here, there)
-    found = close * (here - whole).exp() + far * (there - whole).exp()
-    return found.to(value.dtype)
+    context = close * (here - whole).exp() + far * (there - whole).exp()
+    return context.to(value.dtype)

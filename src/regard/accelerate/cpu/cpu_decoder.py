@@ -29,7 +29,7 @@ class LeanState(Selectable):
     taken and given back gets holes.
     """
 
-    said: Entries
+    cache: Entries
     sources: tuple[Kept, ...]
     sight: Float[Tensor, "rows 1 1 key"] | None
     rows: int
@@ -38,26 +38,26 @@ class LeanState(Selectable):
 
     def extended(self) -> LeanState:
         """With room for the next symbol of each hypothesis."""
-        said, scratch = self.said.extended(), self.scratch
-        if said.layers[0].numbers.dtype == torch.int8:
-            each = max(kept.numbers[0, 0].numel() for kept in (*said.layers, *self.sources))
+        cache, scratch = self.cache.extended(), self.scratch
+        if cache.layers[0].numbers.dtype == torch.int8:
+            each = max(kept.numbers[0, 0].numel() for kept in (*cache.layers, *self.sources))
             needed = max(each, min(PAD, each * self.rows))
             if scratch is None or len(scratch) < needed:
                 scratch = torch.empty(needed)
-        return replace(self, said=said, scratch=scratch)
+        return replace(self, cache=cache, scratch=scratch)
 
     def select(self, rows: Int[Tensor, " hypotheses"]) -> LeanState:
         """These hypotheses, in this order; as long as they stay with their rows nothing large moves."""
-        row = rows // self.said.slots
+        row = rows // self.cache.slots
         kept, counts = torch.unique_consecutive(row, return_counts=True)
         if len(counts) and bool((counts != counts[0]).any()):
             kept = row  # no common number of slots: every hypothesis becomes a row of its own
         if len(kept) == self.rows and bool((kept == torch.arange(self.rows)).all()):
-            return replace(self, said=self.said.select(None, rows))
+            return replace(self, cache=self.cache.select(None, rows))
         sources = tuple(source.select(kept, source.room) for source in self.sources)
         sight = None if self.sight is None else self.sight.index_select(0, kept)
-        said = self.said.select(kept, rows)
-        return replace(self, said=said, sources=sources, sight=sight, rows=len(kept))
+        cache = self.cache.select(kept, rows)
+        return replace(self, cache=cache, sources=sources, sight=sight, rows=len(kept))
 
 
 @final
@@ -104,9 +104,9 @@ class LeanDecoder(Decoder[LeanState]):
         if self.whole and rows >= FEW:
             give_back()
         sizes = [(block.attention.heads, block.attention.width) for block in self.blocks]
-        said = Entries.none(rows, sizes, capacity, whole=self.whole)
+        cache = Entries.none(rows, sizes, capacity, whole=self.whole)
         if self.blocks[0].source is None:
-            return LeanState(said, (), None, rows)
+            return LeanState(cache, (), None, rows)
         length = encoded.states.shape[1]
         void = None if encoded.padding is None else encoded.padding.unseen(length)
         sight = hidden(void)
@@ -115,7 +115,7 @@ class LeanDecoder(Decoder[LeanState]):
             states = states.masked_fill(void.unsqueeze(2), 0.0)
         with alone(whole=self.whole):
             sources = tuple(self._seen(block, states).settled(sight) for block in self.blocks)
-        return LeanState(said, sources, sight, rows)
+        return LeanState(cache, sources, sight, rows)
 
     def _seen(self, block: LeanBlock, states: Float[Tensor, "rows length width"]) -> Kept:
         """Keys and values of the source for one layer."""
@@ -156,14 +156,14 @@ class LeanDecoder(Decoder[LeanState]):
 
 def _say(reading: Reading, states: Rows, state: LeanState, number: int) -> Rows:
     """Self-attention: the newest keys and values go behind the others, then all that is seen is read."""
-    said = state.said
-    layer, slots, filled = said.layers[number], said.slots, said.filled
-    rows, heads, width = said.rows, reading.heads, reading.width
+    cache = state.cache
+    layer, slots, filled = cache.layers[number], cache.slots, cache.filled
+    rows, heads, width = cache.rows, reading.heads, reading.width
     three = reading.into(reading.residual.open(states)).view(rows, slots, 3, heads, width)
     three = three.permute(2, 0, 3, 1, 4)
     sizes = None if layer.scale is None else three.abs().amax(4, keepdim=True)
     layer.write(three[1:], filled - slots, None if sizes is None else sizes[1:])
-    sight = None if said.sight is None else said.sight[:, None, :, :filled]
+    sight = None if cache.sight is None else cache.sight[:, None, :, :filled]
     size = None if sizes is None else sizes[0]
     context = attend(three[0], layer, filled, sight, state.scratch, size)
     return reading.close(context.transpose(1, 2).reshape(len(states), -1), states)

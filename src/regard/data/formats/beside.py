@@ -204,12 +204,12 @@ def sides(
             )
         return list(files), Columns(tuple(names), str(to))
     every = [*files, Path(to)]
-    found = tuple(names) or column_names(every)[:-1]
-    if len(found) != len(files):
+    named = tuple(names) or column_names(every)[:-1]
+    if len(named) != len(files):
         raise UsageError(
-            f"{len(files)} files to read, and {len(found)} names for them",
+            f"{len(files)} files to read, and {len(named)} names for them",
             where="--from",
             remedy="give each file a name, in their order, or none at all",
         )
     target = column_names(every)[-1]
-    return every, Columns(found, target if target not in found else "written")
+    return every, Columns(named, target if target not in named else "written")

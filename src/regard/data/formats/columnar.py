@@ -183,12 +183,12 @@ def _class_names(path: Path, style: Style, column: str) -> tuple[str, ...]:
 
 def _features(text: bytes, *keys: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(text or b"{}")
+        tree = json.loads(text or b"{}")
     except (ValueError, RecursionError):
         return {}
     for key in (*keys, "features"):
-        found = found.get(key) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
+        tree = tree.get(key) if isinstance(tree, dict) else None
+    return tree if isinstance(tree, dict) else {}
 
 
 def _named(value: Any, names: Sequence[str]) -> Any:

@@ -105,16 +105,16 @@ class Fields:
 def fields_of(record: Mapping[str, Any], hint: Kind | None) -> Fields | None:
     """Which fields to read, from the first record; None when no two of them are known."""
     names = list(record)
-    found = _known(record, names)
-    if hint is Line or (found is None and hint is None):
+    guess = _known(record, names)
+    if hint is Line or (guess is None and hint is None):
         text = next((name for name in names if name.lower() in TEXT), None)
         if text is not None:
             return Fields(Line, text)
-    if found is None:
+    if guess is None:
         return None
-    hinted = found.of if hint is None else hint
-    fixed = Pointed in (hinted, found.of) or hinted is Line
-    return found if fixed else replace(found, of=hinted)
+    hinted = guess.of if hint is None else hint
+    fixed = Pointed in (hinted, guess.of) or hinted is Line
+    return guess if fixed else replace(guess, of=hinted)
 
 
 def _known(record: Mapping[str, Any], names: Sequence[str]) -> Fields | None:
