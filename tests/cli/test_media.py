@@ -1,6 +1,7 @@
 """Every command on models of sounds, of pictures, and of a sentence with its picture, to a pack."""
 
 import json
+import shutil
 from pathlib import Path
 from random import Random
 
@@ -160,6 +161,21 @@ def test_what_it_cannot_do_is_refused_by_name(case, tell, tmp_path):
     assert not (tmp_path / "hf").exists()
 
 
+def test_a_run_that_lost_its_last_steps_goes_on_to_the_same_bits(case, tell, tmp_path):
+    """As a kill leaves it: the checkpoint of step 2 is there, and what came after is not."""
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    four = [*SHORT, "--set=train.steps=4"]
+    assert tell("train", *case.how, "--valid", case.how[0], "-o", whole, *four)[0] == 0
+    shutil.copytree(whole, cut)
+    shutil.rmtree(cut / "checkpoints" / "step-000000004")
+    (cut / "model.safetensors").unlink()
+    code, _, err = tell("train", cut)
+    assert (code, "resumed at step 2" in err) == (0, True), err
+    first, second = ((run / "model.safetensors").read_bytes() for run in (whole, cut))
+    assert first == second
+    assert first != (case.run / "model.safetensors").read_bytes()
+
+
 def _lines(out: str) -> list[str]:
     """An untrained model may say any character that `splitlines` splits at."""
     return out.split("\n")[:-1]
@@ -208,6 +224,9 @@ def test_a_folder_without_such_files_is_refused_and_one_bad_file_is_named(case, 
     (tmp_path / name).write_bytes(Path(case.file).read_bytes()[:99])
     code, _, err = tell("predict", case.run, tmp_path)
     assert (code, name in err, "--keep-going" in err) == (3, True, True), err
+    code, out, err = tell("predict", case.run, tmp_path, "--keep-going")
+    assert (code, len(_lines(out)), name in err) == (0, 2, True), err
+    (tmp_path / name).write_text("no sound and no picture at all")
     code, out, err = tell("predict", case.run, tmp_path, "--keep-going")
     assert (code, len(_lines(out)), name in err) == (0, 2, True), err
 

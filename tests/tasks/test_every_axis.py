@@ -1,7 +1,7 @@
 """The laws of attention over grids of pictures, frames of sounds, and several sources, each in every form.
 
-Padding is never read, be it NaN; a batch of n is n of one; forced is stepped; saved, pruned and watched
-models say the same.
+Padding is never read, be it NaN; a batch of n is n of one; forced is stepped; saved, packed, pruned and
+watched models say the same.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from regard.config import parse
 from regard.data.example import Captioned, Example, Several
 from regard.decode import DecodeSettings
 from regard.models import Model, ModelSettings, Padded, build, heads_by_site, prune_heads
+from regard.models.compress import narrowed, widened
 from regard.question import Image, Question
 from regard.run import load, weights
 from regard.tasks import TASKS, Batch, Task
@@ -226,6 +227,25 @@ def test_saved_and_loaded_is_the_same_to_the_bit(name, tmp_path):
         assert mine.keys() == other.keys()
         assert all(np.array_equal(mine[key], other[key]) for key in mine)
     assert torch.equal(again.logits(again.batch(again.rows)), one.logits(one.batch(one.rows)))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_packed_in_bytes_it_says_what_its_rounded_weights_say(name, tmp_path):
+    """Alone and in company: what `regard models pack` writes is one more model that keeps the laws."""
+    one = case(name)
+    kept = narrowed(one.model.state_dict(), "int8")
+    weights.write(tmp_path / "weights", kept, {})
+    packed = load.load(tmp_path / "weights", one.settings, one.task.sizes, torch.device("cpu"))
+    rounded = copy.deepcopy(one.model)
+    rounded.load_state_dict(widened(kept))
+    packed, rounded = (replace(one, model=model.eval()) for model in (packed, rounded))
+    together = packed.logits(packed.batch(one.rows))
+    assert torch.equal(together, rounded.logits(rounded.batch(one.rows)))
+    assert not torch.equal(together, one.logits(one.batch(one.rows)))
+    for number, row in enumerate(one.rows):
+        alone = packed.logits(packed.batch([row]))[0]
+        own = together[number, : len(alone)]
+        torch.testing.assert_close(own, alone, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", KINDS)

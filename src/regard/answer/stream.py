@@ -258,9 +258,8 @@ class Stream:
             if _names_a_file(fault):
                 where = f"{where}, {fault.where}"
             if not self.keep_going:
-                remedy = (
-                    f"{fault.remedy or 'mend it'}; or answer such lines with nothing: --keep-going"
-                )
+                mended = (fault.remedy or "mend it").rstrip("?")
+                remedy = f"{mended}; or answer such lines with nothing: --keep-going"
                 raise type(fault)(fault.what, where, remedy) from None
             self.note(f"{where}: {fault.what}; answered with nothing")
             from regard.answer.predictor import EMPTY
@@ -270,7 +269,8 @@ class Stream:
 
 def _is_of_a_line(fault: DataError | UsageError) -> bool:
     """Whether one line is at fault, by what it says or a file that it names, and no choice for all."""
-    return isinstance(fault, DataError | MissingFileError) or fault.where.startswith("question")
+    is_question = fault.where.startswith("question") or _names_a_file(fault)
+    return isinstance(fault, DataError) or is_question
 
 
 def _names_a_file(fault: RegardError) -> bool:
