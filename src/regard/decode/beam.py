@@ -98,7 +98,7 @@ def beam(
     states, width = require_encoded(encoded).states, settings.beam
     batch, device = len(states), states.device
     prefix = prefix or Prefix.of([()] * batch, device)
-    capacity = settings.max_length + prefix.tokens.shape[1]
+    capacity = settings.max_length + prefix.longest
     rows = torch.arange(batch, device=device)
     state = select(decoder.start(encoded, capacity), rows.repeat_interleave(width))
     tokens = torch.full((batch * width,), decoder.begin, device=device)
@@ -126,8 +126,7 @@ def beam(
         if record.trees is not None:
             _draw(record.trees, step, log_probabilities, totals)
         del log_probabilities
-        length = (number + 1 - forced.lengths).clamp(min=1).unsqueeze(1)
-        finished = _finish(finished, step, length, settings)
+        finished = _finish(finished, step, number + 1 - forced.lengths, settings)
         totals = step.totals.masked_fill(~step.alive, -torch.inf)
         tokens = step.tokens.flatten()
         origin = torch.arange(len(rows), device=device).unsqueeze(1) * width + step.parents
@@ -177,9 +176,10 @@ def _best(log_probabilities: Tensor, totals: Tensor, most: int) -> tuple[Tensor,
     return best(candidates.flatten(1), most)
 
 
-def _finish(finished: Tensor, step: Step, length: Tensor, settings: DecodeSettings) -> Tensor:
+def _finish(finished: Tensor, step: Step, lengths: Tensor, settings: DecodeSettings) -> Tensor:
     """Scores of the hypotheses that hold their places for good, best first."""
-    scores = step.totals / divisor(length, settings.penalty, settings.alpha)
+    lengths = lengths.clamp(min=1).unsqueeze(1)
+    scores = step.totals / divisor(lengths, settings.penalty, settings.alpha)
     new = scores.masked_fill(~step.ended, -torch.inf)
     return torch.cat([finished, new], 1).sort(-1, descending=True).values[:, : finished.shape[1]]
 

@@ -79,16 +79,7 @@ def lay_out(
 
     `checked` puts a checksum among the notes; who keeps a hash elsewhere needs none.
     """
-    stored: dict[str, Tensor] = {}
-    tied: dict[str, str] = {}
-    owners: dict[tuple[object, ...], str] = {}
-    for name, tensor in sorted(tensors.items()):
-        _check_storable(name, tensor)
-        owner = owners.setdefault(_memory(tensor), name) if tensor.numel() else name
-        if owner == name:
-            stored[name] = tensor
-        else:
-            tied[name] = owner
+    stored, tied = _once(tensors)
     # Wide numbers first, so that each tensor begins at a multiple of its item size.
     names = sorted(stored, key=lambda name: (-stored[name].itemsize, name))
     entries, position = [], 0
@@ -114,6 +105,21 @@ def lay_out(
             remedy="join some of them, or write several files",
         )
     return Layout(head, ordered)
+
+
+def _once(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Each tensor under the first of its names; and the owner's name for every other one."""
+    stored: dict[str, Tensor] = {}
+    tied: dict[str, str] = {}
+    owners: dict[tuple[object, ...], str] = {}
+    for name, tensor in sorted(tensors.items()):
+        _check_storable(name, tensor)
+        owner = owners.setdefault(_memory(tensor), name) if tensor.numel() else name
+        if owner == name:
+            stored[name] = tensor
+        else:
+            tied[name] = owner
+    return stored, tied
 
 
 def write(
