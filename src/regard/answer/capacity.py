@@ -6,13 +6,12 @@ A text that is too long is refused, or cut; an answer ends where positions do.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
 from regard.data.batches import key_bucket
 from regard.decode import DecodeSettings
-from regard.errors import DataError
 from regard.models import (
     ClassifySettings,
     ModelSettings,
@@ -73,36 +72,6 @@ class Room:
         left = max(1, min(settings.max_length, self.written - symbols))
         least = min(settings.min_length, left)
         return settings.model_copy(update={"max_length": left, "min_length": least})
-
-
-def fitting(
-    task: Task,
-    texts: Sequence[str],
-    most: int | None,
-    *,
-    truncate: bool,
-    note: Callable[[str], None],
-) -> list[str]:
-    """The texts, when each has at most so many symbols; longer ones are refused, or cut and noted (D6)."""
-    read = list(texts)
-    if most is None:
-        return read
-    lengths = [task.count(text) for text in texts]
-    long = [place for place, length in enumerate(lengths) if length > most]
-    if long and (not truncate or len(task.sources) > 1):
-        raise DataError(
-            f"a text has {lengths[long[0]]:,} symbols, and this model reads at most {most:,}",
-            where=f"text {long[0] + 1:,}",
-            remedy="shorten it, or let its end be cut off: truncate=True",
-        )
-    for place in long:
-        read[place] = cut(texts[place], lambda part: task.count(part) <= most)
-    if long:
-        note(
-            f"{len(long):,} of {len(read):,} texts were cut: "
-            f"they had up to {max(lengths):,} symbols, and this model reads {most:,}"
-        )
-    return read
 
 
 def cut(text: str, fits: Callable[[str], bool]) -> str:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, final
 
 import torch
 
-from regard.answer.capacity import Room, fitting
+from regard.answer.capacity import Room, cut
 from regard.answer.engine import Choice, Engine, Forms, Note, Precision
 from regard.answer.passage import Doubts, Part, Passages, doubtful
 from regard.box.card import Card
 from regard.box.card import read as read_card
 from regard.decode import DecodeSettings
-from regard.errors import UsageError
+from regard.errors import DataError, UsageError
 from regard.models import Model, count_parameters
 from regard.question import Asked, listed
 from regard.run.device import choose_device
@@ -277,8 +277,25 @@ class Predictor(Verbs):
 
     def fitting(self, texts: Sequence[str], *, truncate: bool = False) -> list[str]:
         """The texts, when the model can read all of each; longer ones are refused, or cut and noted (D6)."""
-        note = self.engine.note
-        return fitting(self.run.task, texts, self.limit, truncate=truncate, note=note)
+        read, task, most = list(texts), self.run.task, self.limit
+        if most is None:
+            return read
+        lengths = [task.count(text) for text in texts]
+        long = [place for place, length in enumerate(lengths) if length > most]
+        if long and (not truncate or len(task.sources) > 1):
+            raise DataError(
+                f"a text has {lengths[long[0]]:,} symbols, and this model reads at most {most:,}",
+                where=f"text {long[0] + 1:,}",
+                remedy="shorten it, or let its end be cut off: truncate=True",
+            )
+        for place in long:
+            read[place] = cut(texts[place], lambda part: task.count(part) <= most)
+        if long:
+            self.engine.note(
+                f"{len(long):,} of {len(read):,} texts were cut: "
+                f"they had up to {max(lengths):,} symbols, and this model reads {most:,}"
+            )
+        return read
 
 
 def _warn(message: str) -> None:

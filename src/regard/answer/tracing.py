@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from regard.question import Asked, Question, single
 from regard.run.folder import Run
 from regard.settings.decode import changed
 from regard.tasks import Prediction
-from regard.tasks.axis import Axis, Tokens, joined
+from regard.tasks.axis import Tokens, joined
 from regard.tasks.search import Found, Symbols
 from regard.text.languages import chosen
 from regard.traces.trace import Trace, replayed
@@ -122,17 +122,14 @@ def _part_of(
     """The trace of a sentence in the person's own words, whatever the model read in their place."""
     seen = _seen(predictor, part.read, settings, prefix, truncate, answer)
     restored, named = part.hidden.restored, part.hidden.named
+    tokens = {name: joined(axis) for name, axis in seen.axes.items() if isinstance(axis, Tokens)}
     axes = {
         name: Tokens(tuple(map(named, axis.pieces)), axis.word_ids, tuple(map(named, axis.words)))
-        for name, axis in ((name, joined(axis)) for name, axis in _tokens(seen.axes))
+        for name, axis in tokens.items()
     }
     others = tuple((restored(other), score) for other, score in seen.answer.alternatives)
     own = replace(seen.answer, text=restored(seen.answer.text), alternatives=others)
     return replace(seen, question=Question(text), answer=own, axes={**seen.axes, **axes})
-
-
-def _tokens(axes: Mapping[str, Axis]) -> Iterator[tuple[str, Tokens]]:
-    yield from ((name, axis) for name, axis in axes.items() if isinstance(axis, Tokens))
 
 
 def _seen(
