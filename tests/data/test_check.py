@@ -187,6 +187,19 @@ def test_a_byte_order_mark_is_noted():
     ]
 
 
+def test_cells_behind_the_last_column_are_told():
+    """A tab inside a sentence cut its end off, without a word."""
+    lines = [f"the dog {n}\tder Hund {n}" for n in range(20)]
+    lines[7] += "\tund mehr"
+    path = Path("train.tsv")
+    path.write_text("\n".join(lines) + "\n")
+    assert examine(understand([path])).warnings == [
+        "train.tsv: 1 row has more than 2 columns, and what stands behind was not read: line 8"
+    ]
+    path.write_text("\n".join(f"{line}\tx" for line in lines[:7]) + "\n")
+    assert not [one for one in examine(understand([path])).warnings if "columns" in one]
+
+
 def test_bad_utf8_is_refused_or_counted():
     english, german = sentences(20)
     paths = [side("train.en", english), side("train.de", german)]

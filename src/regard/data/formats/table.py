@@ -43,7 +43,10 @@ class Table(OneFile):
     def read(self, reading: Reading) -> Iterator[Row]:
         last = max(self.first, self.second)
         skip_header = bool(self.header)
+        wider: list[int] = []
         for number, cells in self._records(reading):
+            if len(cells) > self.columns:
+                wider.append(number)
             if skip_header:
                 skip_header = False
             elif len(cells) > last:
@@ -53,6 +56,10 @@ class Table(OneFile):
                 yield from reading.row(self.of, self.path, number, "", "")
             else:
                 reading.tally.drop("missing column", self.path, number)
+        if wider:
+            many = "1 row has" if len(wider) == 1 else f"{len(wider):,} rows have"
+            what = f"{many} more than {self.columns} columns, and what stands behind was not read"
+            reading.tally.notes.append(f"{self.path.name}: {what}: line {wider[0]:,}")
 
     def _column(self, index: int) -> str:
         return f"column '{self.header[index]}'" if self.header else f"column {index + 1}"
