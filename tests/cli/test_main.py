@@ -1,5 +1,6 @@
 """Every way a command can end, and the exit code it has then."""
 
+import io
 import json
 import signal
 
@@ -59,6 +60,23 @@ def test_every_error_has_its_exit_code(fault, code, end_with, tell):
     assert (found, out) == (code, "")
     assert err.startswith("error: ")
     assert "Traceback" not in err
+
+
+class Full(io.StringIO):
+    """Where nothing can be written to any more, as a pipe onto a full disk."""
+
+    def write(self, text):
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_output_that_cannot_be_written_is_told_as_any_error(more, monkeypatch, capsys):
+    """With --json the error went the way of the answer, and the way of a fault of ours."""
+    monkeypatch.setattr("sys.stdout", Full())
+    assert status(["data", "--toy", "reverse", *more]) == 5
+    err = capsys.readouterr().err
+    assert "error: no space left on device" in err
+    assert "where: standard output" in err
 
 
 @pytest.mark.parametrize(("fault", "code"), ENDINGS, ids=map(named, ENDINGS))

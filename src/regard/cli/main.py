@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -110,12 +111,10 @@ def _unforeseen(fault: Exception) -> int:
         )
     if isinstance(fault, OSError):
         what, where = fault.strerror or str(fault), str(fault.filename or "")
-        return output.explain(
-            DiskError(
-                what.lower(), where=where, remedy="look at the path and its permissions: ls -l"
-            ),
-            fault,
-        )
+        remedy = "look at the path and its permissions: ls -l"
+        if fault.errno == errno.ENOSPC:
+            where, remedy = where or "standard output", "free some space, or write elsewhere"
+        return output.explain(DiskError(what.lower(), where=where, remedy=remedy), fault)
     return output.report_bug(fault)
 
 

@@ -10,7 +10,7 @@ import sys
 import traceback
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -94,8 +94,9 @@ def explain(fault: RegardError, cause: BaseException | None = None) -> int:
         traceback.print_exception(cause or fault)
     where, remedy = as_typed(fault.where), as_typed(fault.remedy)
     if wants_json:
-        answer({**fault.as_dict(), "where": where, "remedy": remedy})
-        return fault.exit_code
+        with suppress(OSError):  # where nothing can be written to any more, a person is told below
+            answer({**fault.as_dict(), "where": where, "remedy": remedy})
+            return fault.exit_code
     print(harmless(f"error: {fault.what}"), file=sys.stderr)
     if where:
         print(harmless(f"  where: {where}"), file=sys.stderr)
