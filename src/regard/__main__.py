@@ -1,5 +1,18 @@
 """`python -m regard` is `regard`."""
 
-from regard.cli.main import run
+from __future__ import annotations
 
-run()
+import sys
+
+
+def main() -> None:
+    """The command line; stopped while it is still being loaded, it says no more than it does later."""
+    try:
+        from regard.cli.main import run
+    except KeyboardInterrupt:
+        sys.exit(130)
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -3,10 +3,13 @@
 import io
 import json
 import signal
+import sys
+from types import ModuleType
 
 import pytest
 import torch
 
+import regard.__main__
 from regard import errors
 from regard.cli.main import status
 from regard.signals import Stopped
@@ -77,6 +80,21 @@ def test_output_that_cannot_be_written_is_told_as_any_error(more, monkeypatch, c
     err = capsys.readouterr().err
     assert "error: no space left on device" in err
     assert "where: standard output" in err
+
+
+class Stopping(ModuleType):
+    """A module that is stopped from the keyboard while it is loaded."""
+
+    def __getattr__(self, name):
+        raise KeyboardInterrupt
+
+
+def test_stopped_while_it_is_loaded(monkeypatch):
+    """Ctrl-C in the first fifth of a second printed a traceback."""
+    monkeypatch.setitem(sys.modules, "regard.cli.main", Stopping("regard.cli.main"))
+    with pytest.raises(SystemExit) as ended:
+        regard.__main__.main()
+    assert ended.value.code == 130
 
 
 @pytest.mark.parametrize(("fault", "code"), ENDINGS, ids=map(named, ENDINGS))
