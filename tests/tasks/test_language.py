@@ -1,8 +1,9 @@
 """What comes next."""
 
+from regard.attention.attention import TARGET
 from regard.data.example import Line
 from regard.decode import DecodeSettings
-from regard.text import BEGIN, END
+from regard.text import BEGIN, END, UNKNOWN
 from tests.tasks.kit import EXAMPLES, batch_of, model_of, task_of
 
 
@@ -34,3 +35,16 @@ def test_the_given_part_is_part_of_the_answer():
             given = len(task.target.encode(prompt))
             assert len(answer.ids) <= given + 5
             assert len(answer.symbols) == len(answer.ids)
+
+
+def test_words_that_were_typed_stay_whatever_the_vocabulary_knows():
+    task, model = task_of("language"), model_of("language")
+    text = "mia had a Zeppelin"
+    assert UNKNOWN in task.prompt(text)
+    for settings in (DecodeSettings(beam=1, max_length=5), DecodeSettings(beam=3, max_length=5)):
+        (answer,) = task.predict(model, [text], settings)
+        assert answer.text.startswith(text)
+        assert all(other.startswith(text) for other, _ in answer.alternatives)
+        shown = task.forced(text, answer).axes[TARGET]
+        assert [w for w in shown.words if w != "</s>"][:4] == text.split()
+        assert "▁Zeppelin" in answer.symbols

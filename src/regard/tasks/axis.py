@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, final
 
@@ -92,6 +92,15 @@ class Tokens(Axis):
         return Tokens(
             (first, *self.pieces[:-1]), (0, *(number + 1 for number in kept)), (first, *words)
         )
+
+    def renamed(self, names: Mapping[int, str]) -> Tokens:
+        """The same with these pieces, and the words that they alone make, by other names."""
+        pieces, words = list(self.pieces), list(self.words)
+        for place, name in names.items():
+            pieces[place] = name
+            if self.word_ids.count(self.word_ids[place]) == 1:
+                words[self.word_ids[place]] = word_label(name.replace("▁", " ").strip())
+        return Tokens(tuple(pieces), self.word_ids, tuple(words))
 
     def shorter(self) -> Tokens:
         """The same without the last one."""

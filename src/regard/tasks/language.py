@@ -15,9 +15,9 @@ from regard.evaluate import Metric, exact_match
 from regard.models import Sizes
 from regard.models.readers import IGNORE
 from regard.tasks.batch import Batch, padded, shifted
-from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, only
+from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Write, only
 from regard.tasks.writing import Spelled
-from regard.text import END, Codec, TextSettings
+from regard.text import END, UNKNOWN, Codec, TextSettings
 from regard.text.languages import doubt
 
 
@@ -93,10 +93,35 @@ class Language(Spelled):
         """The text itself."""
         return self.target.encode(text)
 
-    def forced(self, text: str, answer: Prediction) -> Forced:  # noqa: ARG002
+    def writer(self, text: str) -> Write:
+        """The beginning as it was typed, whatever the vocabulary knows of it, and what follows."""
+        ((given, _),) = self.target.typed_batch([text])
+        if UNKNOWN not in given:
+            return self.write
+        unknown = self._typed(text)
+
+        def write(ids: Sequence[int]) -> tuple[str, tuple[str, ...]]:
+            if list(ids[: len(given)]) != given:
+                return self.write(ids)
+            names = tuple(unknown.get(n, self.symbol(number)) for n, number in enumerate(ids))
+            # Decoding takes the first space off.
+            return text + self.target.decode([UNKNOWN, *ids[len(given) :]])[1:], names
+
+        return write
+
+    def _typed(self, text: str) -> dict[int, str]:
+        """The unknown words of a beginning as they were typed, by their places."""
+        ((ids, letters),) = self.target.typed_batch([text])
+        both = enumerate(zip(ids, letters, strict=True))
+        return {place: word.replace(" ", "▁") for place, (n, word) in both if n == UNKNOWN}
+
+    def forced(self, text: str, answer: Prediction) -> Forced:
         """The symbols of the answer: encoding its text again might cut it elsewhere."""
-        ids, target, inputs = self.said(answer)
+        ids, target, _ = self.said(answer)
+        unknown = self._typed(text) if UNKNOWN in ids else {}
+        target = target.renamed({n: word for n, word in unknown.items() if ids[n] == UNKNOWN})
         row = {"source": np.empty(0, np.int32), "target": np.array(ids, np.int32)}
+        inputs = target.later(self.target.piece(self.target.begin))
         return Forced(row, {TARGET: target, INPUTS: inputs}, ids)
 
     def told(self, text: str, answer: str) -> Prediction | None:

@@ -22,7 +22,7 @@ from regard.evaluate.breakdown import same_words
 from regard.evaluate.rouge import rouge
 from regard.models import SOURCE, Model, Sizes
 from regard.models.copying import Copying
-from regard.tasks.axis import Axis, Tokens, axis_of, typed
+from regard.tasks.axis import Axis, axis_of, typed
 from regard.tasks.batch import Batch
 from regard.tasks.task import (
     Examples,
@@ -37,7 +37,6 @@ from regard.tasks.task import (
 )
 from regard.tasks.writing import Writing
 from regard.text import END, UNKNOWN, Codec, TextSettings
-from regard.text.words import word_label
 
 
 @final
@@ -199,11 +198,11 @@ class Summarise(Writing):
         ids = [*answer.ids, *(() if answer.finish == "length" else (END,))]
         name, size = self.namer(text), self.target.size
         target = axis_of(self.target, [n if n < size else UNKNOWN for n in ids])
-        target = _renamed(target, {place: name(n) for place, n in enumerate(ids) if n >= size})
+        target = target.renamed({place: name(n) for place, n in enumerate(ids) if n >= size})
         source = self.encode(text) if text.strip() else _ended([])
         copied = {place: name(int(n)) for place, n in enumerate(source) if n >= size}
         axes: dict[str, Axis] = {
-            SOURCE: _renamed(typed(self.target, text, after=(END,)), copied),
+            SOURCE: typed(self.target, text, after=(END,)).renamed(copied),
             TARGET: target,
             INPUTS: target.later(self.target.piece(self.target.begin)),
         }
@@ -274,13 +273,3 @@ class Summarise(Writing):
 
 def _ended(ids: Sequence[int]) -> np.ndarray:
     return np.array([*ids, END], np.int32)
-
-
-def _renamed(axis: Tokens, names: Mapping[int, str]) -> Tokens:
-    """The same axis with these pieces, and the words that they alone make, by other names."""
-    pieces, words = list(axis.pieces), list(axis.words)
-    for place, name in names.items():
-        pieces[place] = name
-        if axis.word_ids.count(axis.word_ids[place]) == 1:
-            words[axis.word_ids[place]] = word_label(name.replace("▁", " ").strip())
-    return Tokens(tuple(pieces), axis.word_ids, tuple(words))
