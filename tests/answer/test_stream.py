@@ -176,10 +176,10 @@ class TestStream:
     def test_going_on_answers_it_with_nothing(self, predictor):
         notes = []
         lines = [
-            TextLine(1, "0.5"),
+            TextLine(1, "0.5 0.25 0.75"),
             TextLine(2, "", "too long"),
             TextLine(3, "x"),
-            TextLine(4, "0.5"),
+            TextLine(4, "0.5 0.25 0.75"),
         ]
         some = stream(predictor("point"), notes.append, keep_going=True).answers(iter(lines))
         found = [answer.text for part in some for _, answer in part]
