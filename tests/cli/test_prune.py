@@ -94,3 +94,27 @@ def test_what_is_half_said_is_refused(made, tell):
     folder, run = made
     for more in (["--keep", 3], ["--out", folder / "x"], ["--by", "luck"]):
         assert tell("prune", run, *more)[0] == 2, more
+
+
+def test_a_model_of_several_languages_is_judged_in_the_one_that_is_meant(tmp_path, tell, tell_json):
+    """Without a tag in front it was judged by what it says when nobody asks."""
+    for name, lines in (
+        ("a.en", "The cat sleeps."),
+        ("a.fr", "Le chat dort."),
+        ("a.x", "Le chat dort."),
+    ):
+        (tmp_path / name).write_text(f"{lines}\n")
+    (tmp_path / "tagged.en").write_text(">>fr<< The cat sleeps.\n")
+
+    def loss(out, source, target, *more):
+        command = ["prune", "translator", "--keep", 130, "--out", tmp_path / out, "--data"]
+        code, answer = tell_json(*command, tmp_path / source, tmp_path / target, *more)
+        assert code == 0, answer
+        return answer["loss"][0]
+
+    expected = loss("one", "tagged.en", "a.fr")
+    assert loss("two", "a.en", "a.fr") == loss("three", "a.en", "a.x", "--to", "french") == expected
+    for more in ([], ["--to", "klingon"]):
+        data = ["--data", tmp_path / "a.en", tmp_path / "a.x"]
+        code, _, err = tell("prune", "translator", *data, *more)
+        assert (code, "into" in err) == (2, True), err

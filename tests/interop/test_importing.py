@@ -215,3 +215,18 @@ def test_other_sentencepiece_models_are_refused(tmp_path, content, clause):
 def test_such_a_vocabulary_is_not_learned():
     with pytest.raises(UsageError, match="comes with a model that is imported"):
         Codec.train(["a b"], regard.text.TextSettings(kind="sentencepiece"))
+
+
+def test_what_a_comparison_needs_is_said_before_anything_is_written(
+    folder, tmp_path, tell, monkeypatch
+):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    (tmp_path / "lines.txt").write_text("the dogs")
+    code, _, err = tell(
+        "models", "import", folder, tmp_path / "run", "--check", tmp_path / "lines.txt"
+    )
+    assert code == 2
+    assert "regard[hf]" in err
+    assert not (tmp_path / "run").exists()

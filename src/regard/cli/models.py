@@ -129,7 +129,10 @@ def import_(
         if not path.exists():
             raise missing(path, kind)
     from regard.interop import importing
+    from regard.interop.bring import library_for
 
+    if check is not None:
+        library_for(str(folder))  # said before anything is written
     texts = importing.first_lines(check, lines) if check is not None else []
     run = importing.bring_in(folder, out)
     parity = importing.compare(run, folder, texts) if texts else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,6 +57,14 @@ def prune(
             help="Examples to judge by, such as `--data valid.en valid.de`. Default: the run's own test.",
         ),
     ] = None,
+    to: Annotated[
+        str | None,
+        Option(
+            metavar="LANGUAGE",
+            help="The language that the examples are translated into, for a model that knows several. The "
+            "default is the ending of their second file.",
+        ),
+    ] = None,
     most: Annotated[int, Option(min=1, metavar="N", help="How many examples to judge by.")] = 200,
     score: Annotated[
         bool,
@@ -97,6 +106,7 @@ def prune(
     else:
         remedy = f"name one: regard prune {model} --data test.en test.de"
         exam = Exam.own(run.settings, most, remedy)
+    exam = replace(exam, examples=_addressed(run, exam.examples, to, data))
     some = batches(run.task, exam.examples)
 
     def measure() -> float:
@@ -109,6 +119,31 @@ def prune(
         _show_curve(whole, measure, importance, score, svg, as_json)
     else:
         _write(run, whole, measure, importance, keep, until_loss, out, score, as_json)
+
+
+def _addressed(
+    run: Run, examples: tuple[Example, ...], to: str | None, data: list[Path] | None
+) -> tuple[Example, ...]:
+    """The examples as the model reads them: where it knows several languages, with a tag in front."""
+    from regard.data.example import Pair
+    from regard.data.lines import bare_name
+    from regard.errors import UsageError
+    from regard.text.keep import languages, tag
+    from regard.text.languages import chosen
+
+    known = languages(run.settings.text.symbols)
+    if to is None and (not known or any(one.asked.startswith(">>") for one in examples)):
+        return examples
+    ending = bare_name(data[-1]).rpartition(".")[2] if data else ""
+    goal = chosen(to, known) if to is not None else ending
+    if goal not in known:
+        what, remedy = (
+            "into which language are these examples translated?",
+            f"one of {', '.join(known)}",
+        )
+        raise UsageError(what, "--to", remedy)
+    pairs = (one for one in examples if isinstance(one, Pair))
+    return tuple(Pair(f"{tag(goal)} {one.source}", one.target) for one in pairs)
 
 
 WAYS = ("importance", "gradient", "l0")
