@@ -218,15 +218,15 @@ def test_such_a_vocabulary_is_not_learned():
 
 
 def test_what_a_comparison_needs_is_said_before_anything_is_written(
-    folder, tmp_path, tell, monkeypatch
+    folder, tmp_path, capsys, monkeypatch
 ):
     import sys
 
+    from regard.cli.main import status
+
     monkeypatch.setitem(sys.modules, "transformers", None)
     (tmp_path / "lines.txt").write_text("the dogs")
-    code, _, err = tell(
-        "models", "import", folder, tmp_path / "run", "--check", tmp_path / "lines.txt"
-    )
-    assert code == 2
-    assert "regard[hf]" in err
+    lines, out = str(tmp_path / "lines.txt"), str(tmp_path / "run")
+    assert status(["models", "import", str(folder), out, "--check", lines]) == 2
+    assert "regard[hf]" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
