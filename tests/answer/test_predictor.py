@@ -159,6 +159,12 @@ class TestSearch:
         assert "length" in {answer.finish for answer in answers}
 
 
+def test_each_text_has_one_number_or_none_has(folder):
+    model = load(folder("rnn"))
+    with pytest.raises(UsageError, match="1 numbers for 2 texts"):
+        model.predict(["a b", "b a"], numbers=[3])
+
+
 def draw(model, texts, numbers=None, seed=1, top_beams=1):
     decode = DecodeSettings(sample=True, seed=seed, max_length=9, temperature=2.0)
     return model.predict(texts, decode=decode, numbers=numbers, top_beams=top_beams)

@@ -40,6 +40,7 @@ SLIPS = [
     ("data nosuch.en nosuch.de", "there is no such file"),
     ("heads translator --sort entropie", "did you mean 'entropy'?"),
     ("heads translator --kind crosss", "did you mean 'cross'?"),
+    ("models pack translator small.zip", "a folder is made here, not an archive"),
     ("heads translator --sort content", "add --position"),
     ("heads translator --role previouss", "did you mean 'previous'?"),
     ("heads translator --to klingon", "does not translate into 'klingon'"),

@@ -185,6 +185,9 @@ class Predictor(Verbs):
         settings = changed(decode or self.run.settings.decode, changes)
         questions = [self.learned.checked(one) for one in listed(texts)]
         numbers = range(len(questions)) if numbers is None else numbers
+        if len(numbers) != len(questions):
+            what = f"there are {len(numbers):,} numbers for {len(questions):,} texts"
+            raise UsageError(what, "numbers", "give one number a text, or leave them out")
         if to is None and not split:
             read = self.fitting(questions, truncate=truncate)
             return self._answers(read, settings, numbers, advance)

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from regard.cli import output
 from regard.cli.command import Group, app, command
 from regard.cli.options import JsonObject
-from regard.errors import missing
+from regard.errors import UsageError, missing
 
 if TYPE_CHECKING:
     from typer import Context
@@ -86,6 +86,9 @@ def pack(
     output.speak_json(as_json)
     from regard.run.find import folder_of
 
+    if out.suffix == ".zip":
+        what = "a folder is made here, not an archive"
+        raise UsageError(what, str(out), f"name a folder, {out.stem}, and zip that")
     with folder_of(run):
         pass  # what is not there is said before torch is loaded
     from regard.run.pack import pack as packed
