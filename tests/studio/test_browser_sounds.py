@@ -1,6 +1,8 @@
 """Sounds in the studio: one is recorded or dropped as the question; what goes wrong is said in words."""
 
 import base64
+import io
+import wave
 from unittest.mock import patch
 
 import numpy as np
@@ -15,6 +17,28 @@ from tests.studio.kit import server
 
 pytestmark = needed
 FAKE = ["--no-sandbox", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+
+
+DROP = """(data) => {
+    const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+    const given = new DataTransfer();
+    given.items.add(new File([bytes], "said.wav", { type: "audio/wav" }));
+    document.querySelector("form").dispatchEvent(
+        new DragEvent("drop", { dataTransfer: given, bubbles: true, cancelable: true }));
+}"""
+
+
+def stereo(seconds, rate):
+    """A hum in two channels of 16 bits, as data."""
+    hum = np.sin(2 * np.pi * 220 * np.arange(int(seconds * rate)) / rate)
+    both = np.rint(np.stack([hum, 0.5 * hum], 1) * 20_000).astype("<i2")
+    file = io.BytesIO()
+    with wave.open(file, "wb") as written:
+        written.setnchannels(2)
+        written.setsampwidth(2)
+        written.setframerate(rate)
+        written.writeframes(both.tobytes())
+    return base64.b64encode(file.getvalue()).decode()
 
 
 @pytest.fixture(scope="module")
@@ -118,15 +142,7 @@ def test_a_page_that_may_not_record_says_where_it_may(chromium, address):
 def test_a_dropped_sound_is_asked_about(page, address):
     page.goto(f"{address}#view=answer")
     page.get_by_role("button", name="Record…").wait_for()
-    data = wav.encode(spelled("spell:bano/5"))
-    drop = """(data) => {
-        const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
-        const given = new DataTransfer();
-        given.items.add(new File([bytes], "said.wav", { type: "audio/wav" }));
-        document.querySelector("form").dispatchEvent(
-            new DragEvent("drop", { dataTransfer: given, bubbles: true, cancelable: true }));
-    }"""
-    page.evaluate(drop, base64.b64encode(data).decode())
+    page.evaluate(DROP, base64.b64encode(wav.encode(spelled("spell:bano/5"))).decode())
     page.locator("form audio").wait_for(timeout=PATIENCE)
     page.locator("ol.steps button").first.wait_for()
     # Above the spectrogram a bar for each weight; the sound plays from where the step looked.
@@ -143,3 +159,22 @@ def test_a_dropped_sound_is_asked_about(page, address):
     }""")
     page.get_by_role("button", name="Play around").click()
     page.wait_for_function("() => window.heard !== undefined")
+
+
+def test_a_large_sound_is_made_smaller_and_a_long_one_is_told_its_length(page, address):
+    """1.4 seconds of 96 kHz in stereo were `too long a sound`."""
+    page.goto(f"{address}#view=answer")
+    page.get_by_role("button", name="Record…").wait_for()
+    asked = "() => decodeURIComponent(location.hash).includes('data:audio/wav')"
+    page.evaluate(DROP, stereo(20, 16_000))
+    page.get_by_text("lasts 20 seconds, and the studio takes 14: cut it.").wait_for()
+    assert not page.evaluate(asked)
+    page.evaluate(DROP, stereo(1.4, 96_000))
+    page.wait_for_function(asked, timeout=PATIENCE)
+    page.locator("ol.steps button").first.wait_for()
+    heard = page.evaluate("() => decodeURIComponent(location.hash).match(/base64,([^&]*)/)[1]")
+    clip = wav.decode(base64.b64decode(heard), "the page's")
+    assert clip.rate == 16_000
+    assert clip.seconds == pytest.approx(1.4, abs=0.05)
+    loudest = np.abs(np.fft.rfft(clip.samples)).argmax() / clip.seconds
+    assert loudest == pytest.approx(220, abs=3)

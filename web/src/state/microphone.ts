@@ -1,10 +1,9 @@
 // What somebody says, as a question: recorded by the browser, made one channel at one rate, and kept as WAV.
 
 import { loudest, unheard, wave } from "../pure/wave";
-import { addressOf } from "./dropped";
+import { addressOf, oneChannel, RATE } from "./dropped";
 
 export const LONGEST = 10; // seconds
-const RATE = 16_000; // samples a second: enough for speech, and ten seconds stay small
 const HEARD = 1e-4; // less is no microphone at all
 
 export interface Recording {
@@ -48,21 +47,9 @@ export async function record(): Promise<Recording> {
 /** What was recorded in whatever form, as one channel at our rate. */
 async function heard(whole: Blob): Promise<string> {
   if (!whole.size) throw new DOMException("", "silence");
-  const context = new AudioContext();
-  try {
-    const sound = await context.decodeAudioData(await whole.arrayBuffer());
-    const length = Math.max(1, Math.min(LONGEST * RATE, Math.floor(sound.duration * RATE)));
-    const narrow = new OfflineAudioContext(1, length, RATE);
-    const source = narrow.createBufferSource();
-    source.buffer = sound;
-    source.connect(narrow.destination);
-    source.start();
-    const samples = (await narrow.startRendering()).getChannelData(0);
-    if (loudest(samples) < HEARD) throw new DOMException("", "silence");
-    return addressOf(new Blob([wave(samples, RATE)], { type: "audio/wav" }));
-  } finally {
-    void context.close();
-  }
+  const { samples } = await oneChannel(whole, LONGEST);
+  if (loudest(samples) < HEARD) throw new DOMException("", "silence");
+  return addressOf(new Blob([wave(samples, RATE)], { type: "audio/wav" }));
 }
 
 function told(error: unknown): never {
