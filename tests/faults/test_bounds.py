@@ -373,6 +373,7 @@ OURS = {  # why a module that reads is not in the table
     "signals": "the null device",
     "cli/lesson": "a number or a list that was typed",
     "tasks/multisource": "a part of tokenizer.json, which run/load has bounded",
+    "tasks/point": "the same: the numbers that it learned from",
     "interop/tokenizer_out": "a tokenizer up to 256 MiB, which the library has read before",
     "text/learn": "what the library has just learned",
     "run/pack": "the files of a run, up to a bound, after the run was opened",
