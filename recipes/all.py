@@ -8,7 +8,7 @@ DATA holds a folder for each data set (`crohme` unpacked, `multi30k/tok`, `flick
 judging, there is a figure of each. What a recipe prints is in OUT/NAME.log, all results in OUT/summary.json.
 
 Small models share a GPU well if NVIDIA's Multi-Process Service runs (`nvidia-cuda-mps-control -d`); then
-`formulas` goes before the others. On one H200 it made 27 steps a second beside thirteen others, and 16,000
+`formulas` goes before the others. On one H200 it made 27 steps a second beside fourteen others, and 16,000
 steps were too few: give it a run of its own (`--only formulas`).
 """
 

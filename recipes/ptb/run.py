@@ -8,7 +8,7 @@ with a word for its end, and cut into rows; each row is read with an empty memor
 words and ends of sentences, as in published figures; the end of a row is not counted. It is told twice: with
 rows that begin with nothing, as in training, and with words of the second half of a row alone, which stands
 in for the state that published models carry along. No row is longer than in training: all rows end there,
-and a network that has learned to count expects it. `--smoke` takes a part of the text, the 2,000 most
+and a network may have learned to count. `--smoke` takes a part of the text, the 2,000 most
 frequent words and small models: about two minutes a model on a core. `--seconds` ends a training by the
 clock; typed again, it goes on.
 """

@@ -3,6 +3,7 @@
 from regard.attention.attention import TARGET
 from regard.data.example import Line
 from regard.decode import DecodeSettings
+from regard.tasks import Prediction
 from regard.text import BEGIN, END, UNKNOWN
 from tests.tasks.kit import EXAMPLES, batch_of, model_of, task_of
 
@@ -48,3 +49,9 @@ def test_words_that_were_typed_stay_whatever_the_vocabulary_knows():
         shown = task.forced(text, answer).axes[TARGET]
         assert [w for w in shown.words if w != "</s>"][:4] == text.split()
         assert "▁Zeppelin" in answer.symbols
+
+
+def test_an_answer_that_is_shorter_than_the_text_is_shown_as_it_is():
+    task = task_of("language")
+    shown = task.forced("mia had a Zeppelin", Prediction("", ids=(UNKNOWN,))).axes[TARGET]
+    assert shown.pieces[0] == task.symbol(UNKNOWN)

@@ -48,7 +48,7 @@ class Forms:
 
     @classmethod
     def load(cls, run: Run, device: torch.device, choice: Choice, *, plain: bool) -> Forms:
-        """The forms of a run: whole-number weights become lean at once, without a float of them in between.
+        """The forms of a run: int8 weights become lean at once, without a float of them in between.
 
         If `plain`, the model that can be watched comes from the same reading of the file; else it is read
         when somebody asks for it.

@@ -102,6 +102,22 @@ def lines_of(path: Path) -> list[str]:
     return content.split("\n")
 
 
+def stack_of(config: Mapping[str, Any], side: str) -> dict[str, Any]:
+    """What a translator's configuration says of one side, but for where its norms and positions are."""
+    return {
+        "width": config["d_model"],
+        "layers": config[f"{side}_layers"],
+        "heads": config[f"{side}_attention_heads"],
+        "feedforward": config[f"{side}_ffn_dim"],
+        "activation": ACTIVATIONS[config["activation_function"]],
+        "max_length": config["max_position_embeddings"],
+        "scale_embedding": config.get("scale_embedding", False),
+        "dropout": config.get("dropout", 0.1),
+        "attention_dropout": config.get("attention_dropout", 0.0),
+        "activation_dropout": config.get("activation_dropout", 0.0),
+    }
+
+
 @torch.no_grad()
 def fill_blocks(
     kind: str,

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import ModelFileError
-from regard.interop.incoming import ACTIVATIONS, UNSAID, json_of, refuse_where, refused
+from regard.interop.incoming import ACTIVATIONS, UNSAID, json_of, refuse_where, refused, stack_of
 from regard.interop.spm import NORMAL, SentencePiece
 from regard.models import Model, ModelSettings, TransformerReaderSettings, TransformerSettings
 from regard.run.settings import RunSettings
@@ -115,21 +115,8 @@ class Marian:
         )
 
     def _stack(self, side: str) -> dict[str, Any]:
-        config = self.config
-        return {
-            "width": config["d_model"],
-            "layers": config[f"{side}_layers"],
-            "heads": config[f"{side}_attention_heads"],
-            "feedforward": config[f"{side}_ffn_dim"],
-            "activation": ACTIVATIONS[config["activation_function"]],
-            "norm": "post",
-            "position": "sinusoidal-halves",
-            "max_length": config["max_position_embeddings"],
-            "scale_embedding": config.get("scale_embedding", False),
-            "dropout": config.get("dropout", 0.1),
-            "attention_dropout": config.get("attention_dropout", 0.0),
-            "activation_dropout": config.get("activation_dropout", 0.0),
-        }
+        own = stack_of(self.config, side)
+        return {**own, "norm": "post", "position": "sinusoidal-halves"}
 
     @torch.no_grad()
     def fill(self, model: Model, weights: Mapping[str, Tensor]) -> None:

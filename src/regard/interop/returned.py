@@ -21,6 +21,7 @@ from regard.interop.incoming import (
     put,
     refuse_where,
     refused,
+    stack_of,
     tensor_of,
 )
 from regard.interop.to_huggingface import SHIFTS
@@ -115,21 +116,11 @@ class Returned:
         )
 
     def _stack(self, side: str) -> dict[str, Any]:
-        config, kind = self.config, self.kind
         return {
-            "width": config["d_model"],
-            "layers": config[f"{side}_layers"],
-            "heads": config[f"{side}_attention_heads"],
-            "feedforward": config[f"{side}_ffn_dim"],
-            "activation": ACTIVATIONS[config["activation_function"]],
-            "norm": "post" if kind in _POST else "pre",
-            "embedding_norm": kind in _NORMED,
-            "position": "sinusoidal-halves" if kind == "marian" else "learned",
-            "max_length": config["max_position_embeddings"],
-            "scale_embedding": config.get("scale_embedding", False),
-            "dropout": config.get("dropout", 0.1),
-            "attention_dropout": config.get("attention_dropout", 0.0),
-            "activation_dropout": config.get("activation_dropout", 0.0),
+            **stack_of(self.config, side),
+            "norm": "post" if self.kind in _POST else "pre",
+            "embedding_norm": self.kind in _NORMED,
+            "position": "sinusoidal-halves" if self.kind == "marian" else "learned",
         }
 
     @torch.no_grad()

@@ -94,11 +94,10 @@ class Language(Spelled):
         return self.target.encode(text)
 
     def writer(self, text: str) -> Write:
-        """The beginning as it was typed, whatever the vocabulary knows of it, and what follows."""
-        ((given, _),) = self.target.typed_batch([text])
-        if UNKNOWN not in given:
+        """A beginning with unknown words as it was typed, and what follows."""
+        given, unknown = self.prompt(text), self._unknown(text)
+        if not unknown:
             return self.write
-        unknown = self._typed(text)
 
         def write(ids: Sequence[int]) -> tuple[str, tuple[str, ...]]:
             if list(ids[: len(given)]) != given:
@@ -109,17 +108,17 @@ class Language(Spelled):
 
         return write
 
-    def _typed(self, text: str) -> dict[int, str]:
-        """The unknown words of a beginning as they were typed, by their places."""
+    def _unknown(self, text: str) -> dict[int, str]:
+        """The words of a beginning that are outside the vocabulary, as they were typed, by their places."""
         ((ids, letters),) = self.target.typed_batch([text])
-        both = enumerate(zip(ids, letters, strict=True))
-        return {place: word.replace(" ", "▁") for place, (n, word) in both if n == UNKNOWN}
+        words = enumerate(zip(ids, letters, strict=True))
+        return {place: word.replace(" ", "▁") for place, (n, word) in words if n == UNKNOWN}
 
     def forced(self, text: str, answer: Prediction) -> Forced:
         """The symbols of the answer: encoding its text again might cut it elsewhere."""
         ids, target, _ = self.said(answer)
-        unknown = self._typed(text) if UNKNOWN in ids else {}
-        target = target.renamed({n: word for n, word in unknown.items() if ids[n] == UNKNOWN})
+        unknown = self._unknown(text).items() if UNKNOWN in ids else ()
+        target = target.renamed({n: word for n, word in unknown if ids[n : n + 1] == [UNKNOWN]})
         row = {"source": np.empty(0, np.int32), "target": np.array(ids, np.int32)}
         inputs = target.later(self.target.piece(self.target.begin))
         return Forced(row, {TARGET: target, INPUTS: inputs}, ids)
