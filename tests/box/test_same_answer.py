@@ -4,6 +4,7 @@ import json
 from functools import cache
 
 import pytest
+import torch
 from starlette.testclient import TestClient
 
 from regard import box
@@ -16,6 +17,11 @@ from regard.studio.state import File, Studio
 from tests.box.test_shipped import HERE
 
 WAYS = (("en", "de"), ("en", "fr"), ("de", "en"), ("fr", "en"))  # 50 sentences each
+on_a_gpu = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA"),
+]
+DEVICES = ("cpu", pytest.param("cuda", marks=on_a_gpu))
 RIVER = "The old man sat by the river and watched the boats go by."
 PAGE = {"index.html": File(b"<!doctype html>", "text/html; charset=utf-8", False)}
 
@@ -81,8 +87,8 @@ def in_the_studio(client, text, to):
 
 @pytest.fixture
 def client(tmp_path):
-    def ask(*folders):
-        studio = Studio(list(folders), StudioSettings(), tmp_path / "demo", PAGE, "cpu")
+    def ask(*folders, device="cpu"):
+        studio = Studio(list(folders), StudioSettings(), tmp_path / "demo", PAGE, device)
         return TestClient(create_app(studio), base_url="http://127.0.0.1:8321")
 
     return ask
@@ -99,15 +105,16 @@ def test_of_a_model_that_knows_nothing(boxed, tell, client):
 
 @pytest.mark.slow
 @pytest.mark.skipif("translator" not in box.names(), reason="no translator is in the box yet")
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("weights", ["stored", "float32"])
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
-def test_of_200_sentences(tell, client, way, weights):
+def test_of_200_sentences(tell, client, way, weights, device):
     spoken, to = way
     texts = (HERE / f"small.{spoken}").read_text("utf-8").splitlines()
     texts += [RIVER] if spoken == "en" else []
-    predictor = Predictor.load(box.folder("translator"), "cpu", weights=weights)
-    with client(box.folder("translator")) as page:
+    predictor = Predictor.load(box.folder("translator"), device, weights=weights)
+    with client(box.folder("translator"), device=device) as page:
         for text in texts:
-            answer = compare(tell, predictor, text, to, "--weights", weights, "--device", "cpu")
+            answer = compare(tell, predictor, text, to, "--weights", weights, "--device", device)
             if weights == "stored":
                 assert in_the_studio(page, text, to) == answer
