@@ -37,6 +37,17 @@ def test_it_starts_serves_and_stops(runs, tmp_path):
     assert log == "", log
 
 
+def test_warnings_of_libraries_stay_out_of_the_log(runs, tmp_path, monkeypatch):
+    """Filters are shared by threads, so that one may undo those of another: as if nobody could set any."""
+    lost = "import warnings\nwarnings.filterwarnings = lambda *more, **named: None\n"
+    (tmp_path / "sitecustomize.py").write_text(lost)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with server(runs["rnn"], folder=tmp_path) as one:
+        assert ask(one.url).status_code == 200
+        assert one.stop() == 0
+        assert one.log.read_text() == ""
+
+
 def test_an_interrupt_is_told_from_a_polite_stop(runs, tmp_path):
     with server(runs["rnn"], folder=tmp_path) as one:
         assert httpx.get(f"{one.url}/healthz").status_code == 200

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -101,6 +102,10 @@ def serve(studio: Studio, opened: Callable[[int], None] | None = None) -> int | 
     listening = bind(settings.host, settings.port)
     server = StudioServer(studio)
     sys.setswitchinterval(SWITCH)
+    if not sys.warnoptions:
+        # All threads share one list of filters: where one thread imports torch, which hides a warning
+        # of its own, another that ends `catch_warnings` shows it. What users must know is in answers.
+        warnings.simplefilter("ignore")
     PatientProtocol.seconds = studio.limits.receive_seconds
     # Anyone who was told where we are may already ask us to stop.
     with contextlib.closing(listening), server.capture_signals():
