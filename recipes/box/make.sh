@@ -4,7 +4,7 @@
 #     sh recipes/box/make.sh MODEL DATA OUT [more for `regard train`]
 #
 # MODEL is translator, tuned (the translator in the box, trained a little more on what people meet first), tagger or
-# sentiment, or one of the toys: shapes, digits, spoken-digits, writer, sorter.
+# sentiment, or one of the toys: shapes, digits, spoken-digits, writer, sorter, persian.
 #
 # Killed at any point, the same command goes on. README.md beside this file says what to expect.
 set -eu
@@ -143,8 +143,14 @@ sorter)
         --set train.steps=1600 "$@"
     regard evaluate "$place/sorter" --json > "$place/sorter.json"
     ;;
+persian)
+    learn persian -p devlin2019 --toy persian --set model.encoder.width=64 --set model.encoder.layers=3 \
+        --set model.encoder.feedforward=128 --set model.encoder.dropout=0.1 --set train.steps=2000 \
+        --set train.evaluate_every=250 --set train.checkpoint_every=250 "$@"
+    regard evaluate "$place/persian" --json > "$place/persian.json"
+    ;;
 *)
-    echo "no model '$model': translator, tuned, tagger, sentiment, shapes, digits, spoken-digits, writer or sorter" >&2
+    echo "no model '$model': translator, tuned, tagger, sentiment, shapes, digits, spoken-digits, writer, sorter or persian" >&2
     exit 2
     ;;
 esac

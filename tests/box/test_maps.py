@@ -7,12 +7,14 @@ import pytest
 
 from regard import box
 from regard.answer.predictor import Predictor
+from regard.answer.studies import senses
 from regard.data import png
 from regard.data.source import understand
 from regard.data.toys.drawings import COLOURS, painted, scene
 from regard.traces.word_times import monotony
 from tests.box.test_shipped import HERE
 from tests.learn.test_looking import digits_hit, named_cells
+from tests.learn.test_senses import parted
 
 pytestmark = pytest.mark.skipif("shapes" not in box.names(), reason="no toys are in the box")
 ASKED = 40
@@ -45,3 +47,14 @@ def test_spoken_digits_are_heard_one_after_the_other():
     found = [monotony(model.look(sound)) for sound in sounds]
     assert len(found) >= 10
     assert np.mean([one for one in found if np.isfinite(one)]) >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("model", "word"), [("persian", "شیر"), ("translator", "light"), ("translator", "run")]
+)
+def test_meanings_of_one_written_word_lie_apart(model, word):
+    """In sentences that no model learned from; the vector of the word itself can only guess."""
+    found = senses(model, word)
+    assert found.score() >= 0.85
+    assert parted(found) >= 0.85
+    assert found.score(found.static) < 0.5

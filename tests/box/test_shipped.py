@@ -23,7 +23,7 @@ FILES = {CARD, "README.md", "config.toml", "model.safetensors", "tokenizer.json"
 LEARNING = {"metrics.jsonl", "samples.jsonl"}  # how it learned, where that is kept
 TESTS = {"tag": ["small.conllu"], "classify": ["small.tsv"], "language": ["small.en"]}
 TESTS["transcribe"] = ["spoken"]
-TOYS = ["shapes", "digits", "spoken-digits", "writer", "sorter"]
+TOYS = ["shapes", "digits", "spoken-digits", "writer", "sorter", "persian"]
 MOST_OF_A_TOY = 1 << 19  # bytes
 
 shipped = pytest.mark.skipif(not NAMES, reason="no model is in the box yet")

@@ -18,6 +18,7 @@ from regard.data.toys.structure import convex_hull, depths
 from regard.data.toys.toy import split_of, write_date
 from regard.errors import UsageError
 from regard.tasks.names import task_for
+from regard.traces.examples import SENSES
 
 TASKS = {
     "translate": {
@@ -35,7 +36,7 @@ TASKS = {
     "parse": {"grammar"},
     "tag": {"brackets", "before", "parts"},
     "classify": {"feelings", "balanced"},
-    "language": {"stories", "sentences", "lending"},
+    "language": {"stories", "sentences", "lending", "persian"},
     "multisource": {"witnesses"},
     "caption": {"shapes", "digits"},
     "transcribe": {"sounds"},
@@ -446,3 +447,12 @@ def test_before_is_the_letter_before():
         assert example.tags[0] == "first"
         assert example.tags[1:] == example.words[:-1]
         assert 2 <= len(example.words) <= 20
+
+
+def test_persian_lines_know_every_word_of_the_shipped_sentences_and_none_of_the_sentences():
+    shipped = {text for texts in SENSES["شیر"].values() for text in texts}
+    lines = {one.text for one in drawn("persian", "train", 1500)}
+    words = {word.strip(".") for line in lines for word in line.split()}
+    assert shipped.isdisjoint(lines)
+    assert {word.strip(".") for text in shipped for word in text.split()} <= words
+    assert not any(sign in line for line in lines for sign in "{}~^")

@@ -39,8 +39,8 @@ def senses(
         Path | None,
         Option(
             metavar="FILE",
-            help="Sentences that the word stands in. For bank, light, run and شیر regard has its own. No "
-            "model that comes with it reads the last, which is Persian.",
+            help="Sentences that the word stands in. For bank, light, run and شیر regard has its own. The "
+            "last is Persian for milk, lion and tap, and `persian` in the box is the model that reads it.",
         ),
     ] = None,
     layer: Annotated[
@@ -49,7 +49,12 @@ def senses(
     ] = None,
     clusters: Annotated[
         int | None,
-        Option(min=1, metavar="N", help="How many groups to look for. Default: 2, of words 8."),
+        Option(
+            min=1,
+            metavar="N",
+            help="How many groups to look for. Default: one for each meaning in regard's own sentences, "
+            "2 in others, 8 of words.",
+        ),
     ] = None,
     to: To = None,
     most: Annotated[
@@ -63,6 +68,7 @@ def senses(
     """Show every occurrence of a word: its group, its place on a map, its neighbour and its translation.
 
     - `regard senses translator bank --to fr`
+    - `regard senses persian شیر`
     - `regard senses runs/mine light --corpus books.txt --layer 3`
     - `regard senses folder/of/bert bank`
     - `regard senses translator --svg words.svg`

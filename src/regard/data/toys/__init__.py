@@ -16,6 +16,7 @@ from regard.data.toys.grammar import GRAMMAR
 from regard.data.toys.headlines import HEADLINES
 from regard.data.toys.lending import LENDING
 from regard.data.toys.numerals import NUMBERS_DE, NUMBERS_EN, NUMBERS_FR
+from regard.data.toys.persian import PERSIAN
 from regard.data.toys.phrases import PHRASES, SENTENCES
 from regard.data.toys.spelling import SOUNDS
 from regard.data.toys.structure import BALANCED, BEFORE, BRACKETS, HULL, SORT
@@ -30,7 +31,7 @@ _TRANSLATE = (PHRASES, COPY, REVERSE, DATES, NUMBERS_EN, NUMBERS_FR, NUMBERS_DE)
 _OTHERS = (
     *(SORT, HULL, TOUR, BRACKETS, BEFORE, PARTS, FEELINGS, BALANCED),
     *(STORIES, SENTENCES, LENDING, WITNESSES, GRAMMAR, HEADLINES, BULLETINS),
-    *(SHAPES_TOY, DIGITS_TOY, SOUNDS),
+    *(SHAPES_TOY, DIGITS_TOY, SOUNDS, PERSIAN),
 )
 
 _KNOWN = {one.name: one for one in (*_TRANSLATE, *_OTHERS)}
