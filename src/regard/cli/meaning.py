@@ -120,19 +120,30 @@ def senses(
 def _show_senses(found: Senses) -> None:
     from rich.table import Table
 
-    from regard.show.label import one_line
+    from regard.show.label import isolated, one_line
 
     table = Table(title=f"{found.word}, layer {found.layer}", title_justify="left", box=None)
-    for name in ("group", "sense", "translated by", "x", "y", "nearest", "sentence"):
+    known = {
+        "sense": any(one.sense for one in found.occurrences),
+        "translated by": any(one.label for one in found.occurrences),
+    }
+    for name in (
+        "group",
+        *(name for name in known if known[name]),
+        "x",
+        "y",
+        "nearest",
+        "sentence",
+    ):
         table.add_column(name)
     order = sorted(range(len(found.occurrences)), key=lambda n: found.clusters[n])
     for number in order:
         one, at = found.occurrences[number], found.map[number]
         near, alike = found.neighbours(number, 1)[0]
-        cells = (str(found.clusters[number]), one.sense, one.label, f"{at[0]:.2f}", f"{at[1]:.2f}")
-        table.add_row(
-            *cells, f"{near} ({alike:.2f})", f"{number}: {one_line(one.shown or one.text)}"
-        )
+        labels = [one.sense] * known["sense"] + [one.label] * known["translated by"]
+        text = isolated(one_line(one.shown or one.text))
+        cells = (str(found.clusters[number]), *labels, f"{at[0]:.2f}", f"{at[1]:.2f}")
+        table.add_row(*cells, f"{near} ({alike:.2f})", f"{number}: {text}")
     output.show(table)
     score, static = found.score(), found.score(found.static)
     if score is not None and static is not None:

@@ -21,6 +21,7 @@ WORD_START = "▁"
 CONTINUES = "·"  # before a piece that continues a word: `sleep` `·ing`
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 CARRIER = "◌"  # what an accent without a letter stands on
+NON_JOINER = "\u200c"  # no cell of its own, but Persian words are misspelled without it
 MOST_MARKS = 3  # on one letter; a pile of accents would grow into the lines above
 
 # Terminals disagree about what these do to widths, and few shape letters across cells anyway.
@@ -42,12 +43,20 @@ def letters(text: str) -> list[str]:
             if marks <= MOST_MARKS:
                 shown[-1] += character
             continue
+        if character == NON_JOINER and shown and _joins(shown[-1][0]):
+            shown[-1] += character
+            continue
         marks = 0
         if get_character_cell_size(character):
             shown.append(character)
         elif category != "Cf":
             shown.extend(f"<U+{ord(character):04X}>")
     return shown
+
+
+def _joins(letter: str) -> bool:
+    """Whether it is joined to the next one, as Arabic letters are."""
+    return unicodedata.bidirectional(letter) == "AL"
 
 
 def one_line(text: str) -> str:
