@@ -2,12 +2,17 @@
 
 import csv
 import re
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import regard
+from regard.run.folder import Run
+from regard.run.resolve import resolve
+from regard.studio.state import read_page
 from tests.studio.browser import TEXT, needed, open_at, settled
+from tests.studio.kit import inside
 from tests.studio.test_browser_files import saved
 
 pytestmark = needed
@@ -103,3 +108,39 @@ def test_neurons_and_sharpness_are_of_the_weights(page, address, seen):
     walls = sorted(trace.sites, key=lambda one: kinds.index(one.kind))
     right = [100 * head.max(-1).mean() for one in walls for head in one.weights]
     assert np.abs(np.array(told) - right).max() <= 0.5 + 1e-6
+
+
+@pytest.fixture(scope="module")
+def filling(make, tmp_path_factory):
+    """A studio over a run that fills in masked words, in this process."""
+    small = {"width": 12, "layers": 2, "heads": 3, "feedforward": 17}
+    changes = [f"model.encoder.{name}={value}" for name, value in small.items()]
+    with patch.dict("regard.data.toys.toy._COUNTS", {"train": 40, "valid": 5}):
+        run = Run.create(
+            tmp_path_factory.mktemp("filling") / "fill", resolve(name="devlin2019", changes=changes)
+        )
+    run.save_model(run.build_model().state_dict())
+    with inside(make([run.folder], page=read_page())) as (url, _server):
+        yield url, run.folder
+
+
+class TestFilling:
+    @pytest.fixture
+    def address(self, filling):
+        return filling[0]
+
+    def test_a_filled_word_has_the_row_of_its_mask(self, page, filling):
+        address, run = filling
+        text = "mia had a key . she <mask> it under the bridge ."
+        trace = regard.trace(run, text)
+        (step,) = trace.steps
+        assert trace.axes["source"].pieces[step.place].endswith("<mask>")
+        assert step.place > 0, "else the first row would do"
+        weights = trace.site().weights.mean(0, dtype=np.float32)[step.place]
+        open_at(page, address, run="fill", text=text)
+        settled(page, "answer")
+        panel = page.locator("section[aria-label='Where this step looked']")
+        panel.locator(".bars li").first.wait_for()
+        shown = [float(one.strip("%<")) for one in panel.locator(".bars .number").all_inner_texts()]
+        right = [100 * one for one in weights if one >= 0.01 and one >= weights.max() / 20]
+        assert np.abs(np.array(shown) - right).max() <= 0.5

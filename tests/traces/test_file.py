@@ -90,7 +90,7 @@ def changed(value, path, new):
     ("path", "new", "match"),
     [
         (["format"], "other", "no trace"),
-        (["version"], 4, "format version 4, and versions 1 to 3"),
+        (["version"], 5, "format version 5, and versions 1 to 4"),
         (["version"], None, "format version None"),
         (["more"], 1, "not known here"),
         (["task"], 7, "wrong at task"),
@@ -98,6 +98,7 @@ def changed(value, path, new):
         (["question"], 3, "wrong at question"),
         (["steps", 0, "log_probability"], "a", "wrong at steps.0.log_probability"),
         (["steps", 0, "more"], 1, "not known here"),
+        (["steps", 0, "place"], 99, "a place that the source does not have"),
         (["axes", "source", "word_ids"], [0], "do not fit its pieces"),
         (["axes", "source", "word_ids"], [0, 1, 2, 99], "do not fit its pieces"),
         (["sites", 0, "queries"], "nowhere", "an axis that is not there"),
@@ -117,10 +118,27 @@ def test_a_header_that_is_not_ours(path, new, match, tmp_path):
     refused(trace_file.packed(changed(document, path, new), arrays), tmp_path, match)
 
 
+def without_places(old):
+    for step in old["steps"]:
+        del step["place"]
+
+
 def without_ribbons(old):
+    without_places(old)
     del old["ribbons"]
     for site in old["sites"]:
         del site["features"]
+
+
+def test_version_3_is_still_read(tmp_path):
+    """Its steps did not say where in the source they stand."""
+    document, arrays = parts()
+    old = json.loads(json.dumps(document))
+    old["version"] = 3
+    without_places(old)
+    path = tmp_path / "old.npz"
+    path.write_bytes(trace_file.packed(old, arrays))
+    assert Trace.load(path).describe() == document
 
 
 def test_version_2_is_still_read(tmp_path):

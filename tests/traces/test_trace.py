@@ -11,10 +11,12 @@ from regard.answer.tracing import trace
 from regard.attention import watch
 from regard.decode import DecodeSettings
 from regard.errors import DataError, UsageError
+from regard.models import ClassifySettings, ModelSettings, TransformerSettings
+from regard.models.build import build
 from regard.run.folder import Run
 from regard.text import BEGIN, END, PAD
 from regard.traces.head_names import KINDS as SITE_KINDS
-from regard.traces.trace import look_inside
+from regard.traces.trace import Trace, look_inside
 from tests.answer.test_look import stepped
 from tests.run import kinds as runs
 from tests.tasks.kit import MODELS, task_of
@@ -282,3 +284,23 @@ def test_where_positions_end_so_does_the_answer(tmp_path):
     predictor = runs.load(runs.make(tmp_path / "short", "learned"))
     seen = trace(predictor, runs.questions("learned", 1)[0], DecodeSettings(beam=2, min_length=7))
     assert len(seen.steps) <= 7
+
+
+def test_a_step_that_fills_a_mask_stands_at_the_mask(tmp_path):
+    task, model = task_of("fill"), model_of("fill")
+    text = "mia had a <mask> . she hid it under the <mask> stone bridge near the river ."
+    seen = look_inside(task, model, text, BEAM)
+    hidden = [n for n, piece in enumerate(seen.axes["source"].pieces) if piece.endswith("<mask>")]
+    assert len(hidden) == 2
+    assert [step.place for step in seen.steps] == hidden
+    seen.save(tmp_path / "seen.npz")
+    assert [step.place for step in Trace.load(tmp_path / "seen.npz").steps] == hidden
+
+
+@pytest.mark.parametrize(("pooling", "place"), [("first", 0), ("mean", None), ("attention", None)])
+def test_a_label_stands_where_it_is_read_from_one_state(pooling, place):
+    task = task_of("classify")
+    blocks = TransformerSettings(width=8, layers=1, heads=2, feedforward=12, max_length=32)
+    settings = ModelSettings(encoder=blocks, reader=ClassifySettings(pooling=pooling))
+    seen = look_inside(task, build(settings, task.sizes), question("classify"), BEAM)
+    assert [step.place for step in seen.steps] == [place]

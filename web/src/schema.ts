@@ -122,6 +122,8 @@ export interface Step {
   readonly given: boolean;
   /** the ten likeliest in its place, best first */
   readonly alternatives: readonly Alternative[];
+  /** the piece of the source whose state it was said from, if it was one */
+  readonly place: number | null;
 }
 
 /** The tokens of a text. */

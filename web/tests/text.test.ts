@@ -22,6 +22,12 @@ it("shows what hides: controls by name, no towers of accents", () => {
   expect(visible("سلام 你好 é")).toBe("سلام 你好 é");
 });
 
+it("keeps the sign that Persian words are spelt with, between their letters and nowhere else", () => {
+  expect(visible("می\u200cخواهم")).toBe("می\u200cخواهم");
+  expect(visible("می\u200c")).toBe("می[ZWNJ]");
+  expect(visible("pay\u200cpal")).toBe("pay[ZWNJ]pal");
+});
+
 it("leaves a sentence as it is spelled: joiners stay, what has no shape is named", () => {
   for (const text of [
     "👩\u200d👩\u200d👧 today 😀",

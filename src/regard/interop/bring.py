@@ -202,7 +202,9 @@ class Brought:
         names = getattr(getattr(self.model, "config", None), "id2label", None)
         if logits is None or logits.dim() != 2 or not names:
             return Trace("language", self.name, text, Prediction(""), (), axes, sites)
-        (step,) = steps_of(logits, [int(logits[0].argmax())], lambda n: str(names.get(n, n)))
+        places = (0,) if self._labels_first(inputs) else ()
+        label_ids = [int(logits[0].argmax())]
+        (step,) = steps_of(logits, label_ids, lambda n: str(names.get(n, n)), places=places)
         others = tuple((one.symbol, one.log_probability) for one in step.alternatives)
         label = Prediction(step.symbol, step.log_probability, (step.symbol,), (step.id,))
         label = Prediction(
@@ -214,6 +216,12 @@ class Brought:
             alternatives=others,
         )
         return Trace("classify", self.name, text, label, (step,), axes, sites)
+
+    def _labels_first(self, inputs: Mapping[str, Tensor]) -> bool:
+        """Whether the label is read from the state of the first token, made for that (Devlin 2019)."""
+        first = int(inputs["input_ids"][0, 0]) if "input_ids" in inputs else None
+        pooling = getattr(self.model.config, "classifier_pooling", "cls")  # ModernBERT has a choice
+        return first is not None and first == self.tokenizer.cls_token_id and pooling == "cls"
 
     def _generated(self, inputs: Mapping[str, Tensor], beam: int | None, most: int) -> list[int]:
         """The ids of the best hypothesis, with what it began from."""

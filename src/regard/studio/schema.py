@@ -240,6 +240,10 @@ class Step(BaseModel):
     alternatives: Annotated[
         list[Alternative], Field(description="the ten likeliest in its place, best first")
     ]
+    place: Annotated[
+        int | None,
+        Field(description="the piece of the source whose state it was said from, if it was one"),
+    ]
 
 
 class Axis(BaseModel):

@@ -17,7 +17,7 @@ from regard.data.example import Example, Labelled
 from regard.decode import DecodeSettings
 from regard.evaluate import Metric, accuracy, macro_f1
 from regard.models import SOURCE, Model
-from regard.models.readers import IGNORE
+from regard.models.readers import IGNORE, Classifier, FirstPool
 from regard.tasks.axis import Axis, Tokens, typed
 from regard.tasks.batch import Batch, lengths_of, padded
 from regard.tasks.tag import Labelling, known
@@ -117,6 +117,13 @@ class Classify(Labelling):
         }
         row = {"source": self.encode(text), "target": np.zeros(1, np.int32)}
         return Forced(row, axes, list(answer.ids))
+
+    def places(self, model: Model, forced: Forced) -> Sequence[int]:  # noqa: ARG002
+        """The first, where the label is read from its state."""
+        reads_first = isinstance(model.reader, Classifier) and isinstance(
+            model.reader.pool, FirstPool
+        )
+        return (0,) if reads_first else ()
 
     def of_steps(
         self,

@@ -229,6 +229,10 @@ class Fill(Task):
         }
         return Forced({"source": ids, "target": ids}, axes, list(answer.ids))
 
+    def places(self, model: Model, forced: Forced) -> Sequence[int]:  # noqa: ARG002
+        """The masks."""
+        return np.flatnonzero(forced.row["source"] == self.mask).tolist()
+
     def symbol(self, number: int) -> str:
         """A piece of the vocabulary."""
         return self.source.piece(number)

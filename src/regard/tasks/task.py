@@ -400,6 +400,10 @@ class Task(ABC):
         """The logits that each step was said from; an answer might have had `most` symbols."""
         return logits[0]
 
+    def places(self, model: Model, forced: Forced) -> Sequence[int]:  # noqa: ARG002
+        """Where in the source the state stands that each step was said from; none if it is not there."""
+        return ()
+
     @abstractmethod
     def question(self, example: Example) -> str:
         """The input of an example, as `predict` takes it."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from regard.data.toys.persian import MEANINGS, WORD
+
 SENTENCES = (
     "The old man sold his house to a young doctor from Madrid.",
     "Anna gave Peter the book that she had bought in Berlin.",
@@ -112,30 +114,5 @@ SENSES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "You must run the installer first.",
         ),
     },
-    "شیر": {
-        "milk": (
-            "من هر صبح یک لیوان شیر می‌نوشم.",
-            "مادر برای کودک شیر گرم کرد.",
-            "این پنیر از شیر گاو درست شده است.",
-            "شیر را در یخچال بگذار تا ترش نشود.",
-            "قهوه را با شیر و شکر دوست دارم.",
-            "بچه گربه ظرف شیر را لیسید.",
-        ),
-        "lion": (
-            "شیر سلطان جنگل است.",
-            "شیر به گله آهوها حمله کرد.",
-            "در باغ وحش یک شیر پیر دیدیم.",
-            "غرش شیر همه حیوانات را ترساند.",
-            "شیر ماده برای توله‌هایش شکار می‌کند.",
-            "شکارچی از شیر زخمی فرار کرد.",
-        ),
-        "tap": (
-            "شیر آب را ببند.",
-            "شیر آشپزخانه چکه می‌کند.",
-            "لوله‌کش شیر خراب حمام را عوض کرد.",
-            "شیر گاز را پیش از سفر ببندید.",
-            "از شیر حیاط آب نمی‌آید.",
-            "شیر دستشویی را محکم نبند.",
-        ),
-    },
+    WORD: MEANINGS,
 }

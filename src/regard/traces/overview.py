@@ -104,6 +104,7 @@ def finite(value: float) -> float | None:
 def _step(step: TracedStep) -> dict[str, Any]:
     return {
         "symbol": step.symbol,
+        "place": step.place,
         "id": step.id,
         "given": step.given,
         "log_probability": finite(step.log_probability),

@@ -119,13 +119,18 @@ class Alternative:
 @final
 @dataclass(frozen=True)
 class TracedStep:
-    """One symbol of the answer, whether it was given, and the likeliest symbols in its place."""
+    """One symbol of the answer, whether it was given, and the likeliest symbols in its place.
+
+    `place` is where the state stands that it was said from, if that is one of the source's: that of a hidden
+    word, or the first, which a classifier reads.
+    """
 
     symbol: str
     id: int
     log_probability: float
     given: bool
     alternatives: tuple[Alternative, ...]
+    place: int | None = None
 
 
 @final
@@ -163,9 +168,13 @@ class Ribbon:
 
 
 def steps_of(
-    logits: Float[Tensor, "step choice"], ids: Sequence[int], name: Name, given: int = 0
+    logits: Float[Tensor, "step choice"],
+    ids: Sequence[int],
+    name: Name,
+    given: int = 0,
+    places: Sequence[int] = (),
 ) -> tuple[TracedStep, ...]:
-    """The steps that said these ids, by the logits they were said from."""
+    """The steps that said these ids, by the logits and the places in the source they were said from."""
     known = logits.double().log_softmax(-1).nan_to_num(nan=-torch.inf, neginf=-torch.inf).cpu()
     values, order = known.sort(dim=-1, descending=True, stable=True)
     steps = []
@@ -173,7 +182,8 @@ def steps_of(
         ranked = zip(order[place, :MOST].tolist(), values[place, :MOST].tolist(), strict=True)
         others = tuple(Alternative(name(i), i, value) for i, value in ranked if value > -torch.inf)
         own = float(known[place, number])
-        steps.append(TracedStep(name(number), number, own, place < given, others))
+        behind = places[place] if places else None
+        steps.append(TracedStep(name(number), number, own, place < given, others, behind))
     return tuple(steps)
 
 

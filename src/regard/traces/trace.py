@@ -196,7 +196,8 @@ def replayed(task: Task, model: Model, text: str, found: Found, name: str = "") 
     axes = {name: fitted(axis, model, name, forced.row) for name, axis in forced.axes.items()}
     sites = tuple(site for path in seen for site in sites_of(seen, path, axes))
     logits = task.of_steps(text, logits, forced.ids, found.most)
-    steps = steps_of(logits, forced.ids, symbol, found.given)
+    places = task.places(model, forced)
+    steps = steps_of(logits, forced.ids, symbol, found.given, places)
     return Trace(
         task=task.name,
         model=name,

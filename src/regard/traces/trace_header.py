@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from regard import strict_json
 from regard.errors import ModelFileError
+from regard.question import SOURCE
 from regard.tasks import Prediction
 from regard.tasks.axis import AnyAxis
 from regard.traces.head_names import Kind
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from regard.traces.trace import Trace
 
 
-VERSION = 3  # 1 had axes of tokens alone, and said so by no kind; 2 had no ribbons
+VERSION = (
+    4  # 1 had axes of tokens alone, and said so by no kind; 2 no ribbons; 3 no places of steps
+)
 MOST_BYTES = 1 << 26
 _MAY_BE_INFINITE = ("score", "total", "log_probability")
 
@@ -226,7 +229,15 @@ def _written(document: Document) -> dict[str, Any]:
 
 def _upgraded(parsed: dict[str, Any]) -> dict[str, Any]:
     """A header of an earlier version as this one writes it."""
-    return _with_ribbons(_with_kinds(parsed))
+    return _with_places(_with_ribbons(_with_kinds(parsed)))
+
+
+def _with_places(parsed: dict[str, Any]) -> dict[str, Any]:
+    steps = parsed.get("steps")
+    if parsed.get("version") != 3 or not isinstance(steps, list):
+        return parsed
+    known = [{**step, "place": None} if isinstance(step, dict) else step for step in steps]
+    return {**parsed, "version": VERSION, "steps": known}
 
 
 def _with_ribbons(parsed: dict[str, Any]) -> dict[str, Any]:
@@ -234,7 +245,7 @@ def _with_ribbons(parsed: dict[str, Any]) -> dict[str, Any]:
     if parsed.get("version") != 2 or not isinstance(sites, list):
         return parsed
     known = [{**site, "features": 0} if isinstance(site, dict) else site for site in sites]
-    return {**parsed, "version": VERSION, "sites": known, "ribbons": []}
+    return {**parsed, "version": 3, "sites": known, "ribbons": []}
 
 
 def _with_kinds(parsed: dict[str, Any]) -> dict[str, Any]:
@@ -254,6 +265,10 @@ def _check(document: Document, where: str) -> None:
         words = set(axis.word_ids)
         if len(axis.word_ids) != len(axis.pieces) or words - set(range(len(axis.words))):
             refuse(f"the words of axis '{name[:60]}' do not fit its pieces", where)
+    source = document.axes.get(SOURCE)
+    for number, step in enumerate(document.steps):
+        if step.place is not None and not (source and 0 <= step.place < len(source.pieces)):
+            refuse(f"step {number} stands at a place that the source does not have", where)
     for number, site in enumerate(document.sites):
         if not {site.queries, site.keys} <= set(document.axes):
             refuse(f"site {number} looks along an axis that is not there", where)

@@ -23,9 +23,10 @@ const NAMED: Readonly<Record<string, string>> = {
   "\u2069": "[PDI]",
   "\ufeff": "[BOM]",
 };
+// A non-joiner between two letters of Persian is how the word is spelt.
 const HIDDEN =
   // eslint-disable-next-line no-control-regex
-  /[\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+  /[\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u200b\u200d-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|(?<!\p{Script=Arabic})\u200c|\u200c(?!\p{Script=Arabic})/gu;
 /** A picture or a sound that is written into a text: thousands of letters that nobody reads. */
 const HELD = /data:(image|audio)\/[^,\s"]*,[A-Za-z0-9+/=]*/g;
 const STACK = /(\p{M}{3})\p{M}+/gu;

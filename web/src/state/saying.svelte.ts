@@ -39,8 +39,20 @@ export class Saying {
 
   /** The step that everything else on the page is about. */
   get step(): number {
-    const wanted = this.now ?? this.hovered ?? Math.max(0, studio.selection.row ?? this.first);
-    return Math.min(wanted, this.count - 1);
+    const { row } = studio.selection;
+    const wanted = this.now ?? this.hovered ?? (row === null ? this.first : this.stepOf(row));
+    return Math.min(Math.max(0, wanted), this.count - 1);
+  }
+
+  /** Its row in a map: of an encoder's own attention, that of the token it was said from, if it was one. */
+  rowOf(step: number, ofSource: boolean): number | null {
+    return ofSource ? (this.trace().steps[step]?.place ?? null) : step;
+  }
+
+  /** The step that a row of a map belongs to. */
+  stepOf(row: number): number {
+    const at = this.trace().steps.findIndex(({ place }) => place === row);
+    return at < 0 ? row : at;
   }
 
   get isGenerated(): boolean {

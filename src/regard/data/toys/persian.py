@@ -8,13 +8,40 @@ word looks the same each time. The sentences of `regard senses` are in no split.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from random import Random
 
 from regard.data.example import Line
 from regard.data.toys.toy import Toy
-from regard.traces.examples import SENSES
 
 WORD = "شیر"
+# What `regard senses` asks about, by meaning: in no split of this toy.
+MEANINGS: Mapping[str, tuple[str, ...]] = {
+    "milk": (
+        "من هر صبح یک لیوان شیر می‌نوشم.",
+        "مادر برای کودک شیر گرم کرد.",
+        "این پنیر از شیر گاو درست شده است.",
+        "شیر را در یخچال بگذار تا ترش نشود.",
+        "قهوه را با شیر و شکر دوست دارم.",
+        "بچه گربه ظرف شیر را لیسید.",
+    ),
+    "lion": (
+        "شیر سلطان جنگل است.",
+        "شیر به گله آهوها حمله کرد.",
+        "در باغ وحش یک شیر پیر دیدیم.",
+        "غرش شیر همه حیوانات را ترساند.",
+        "شیر ماده برای توله‌هایش شکار می‌کند.",
+        "شکارچی از شیر زخمی فرار کرد.",
+    ),
+    "tap": (
+        "شیر آب را ببند.",
+        "شیر آشپزخانه چکه می‌کند.",
+        "لوله‌کش شیر خراب حمام را عوض کرد.",
+        "شیر گاز را پیش از سفر ببندید.",
+        "از شیر حیاط آب نمی‌آید.",
+        "شیر دستشویی را محکم نبند.",
+    ),
+}
 SHARE = 0.6  # of the lines are about شیر; in the others another word of the same sense stands in its place
 # Who, and how the verb ends for them: `~` in the present, `^` in the past.
 PEOPLE = (
@@ -117,7 +144,7 @@ TAP = (
     },
 )
 _GAP = re.compile(r"\{(.+?)\}")
-_SHIPPED = frozenset(text for texts in SENSES[WORD].values() for text in texts)
+_ASKED = frozenset(text for texts in MEANINGS.values() for text in texts)
 
 
 def _draw(generator: Random) -> Line:
@@ -136,7 +163,7 @@ def _draw(generator: Random) -> Line:
         return chosen[name]
 
     text = _GAP.sub(filled, line).replace("~", present).replace("^", past)
-    return _draw(generator) if text in _SHIPPED else Line(text)
+    return _draw(generator) if text in _ASKED else Line(text)
 
 
 PERSIAN = Toy(
