@@ -1,7 +1,4 @@
-"""The extension drill: a task that nobody foresaw, in one file, through public seams alone.
-
-It reads a word and a small picture, and says the colour of the cell that the word names.
-"""
+"""The extension drill: a new task, its examples, their file and a toy, through public seams alone."""
 
 import json
 from dataclasses import dataclass
@@ -16,9 +13,10 @@ import regard
 from regard.attention.attention import INPUTS, TARGET
 from regard.data import toys
 from regard.data.example import Example
-from regard.evaluate import exact_match
+from regard.data.formats.format import OneFile, Row
 from regard.models import Sizes, SourceSize
 from regard.question import Image, Question
+from regard.run.resolve import resolve
 from regard.show.heatmap import site_map
 from regard.show.svg_png import drawing
 from regard.studio.app import create_app
@@ -32,15 +30,21 @@ from regard.tasks.verbs import register
 CELLS, COLOURS, END = ("top", "bottom"), ("", "", "</s>", "red", "green", "blue"), 2
 
 
+class Cells(OneFile):
+    kind, shape = property(lambda self: Seen), "cells and their colours"
+
+    def read(self, reading):
+        for line in reading.sound_lines(self.path):
+            asked, colour = line.text.split("\t")
+            yield Row(self.path, line.number, Seen(Question.read(asked, Name.sources), int(colour)))
+
+
 @dataclass(frozen=True)
 class Seen(Example):
     picture: Question
     colour: int
-    noun, wanted = "picture", "draw one"
-    asked = property(lambda self: self.picture)
-
-    def shown(self):
-        return self.asked, COLOURS[self.colour]
+    noun, wanted, several, format = "picture", "draw one", True, Cells
+    asked, shown = property(lambda self: self.picture), lambda self: (self.asked,)
 
 
 def draw(random: Random) -> Seen:
@@ -53,54 +57,49 @@ def draw(random: Random) -> Seen:
 
 class Name(Task):
     name, verb, method = "name-a-cell", "name cells", "predict"
-    sources = ("word", "picture")
-    sizes = Sizes(
-        target=6, sources={"word": SourceSize(2), "picture": SourceSize(features=12, rows=4)}
-    )
+    sources, seen = ("word", "picture"), SourceSize(features=12, rows=4)
+    sizes = Sizes(target=6, sources={"word": SourceSize(2), "picture": seen})
     trial_sizes = classmethod(lambda cls, *, shared: cls.sizes)
 
     def encode(self, text):
         asked = self.ask(text).sources
-        word = np.array([CELLS.index(asked["word"])], np.int32)
-        return {"word": word, "picture": asked["picture"].array}
+        return {"word": np.int32([CELLS.index(asked["word"])]), "picture": asked["picture"].array}
 
     def rows(self, examples):
-        target = lambda one: np.array([one.colour, END], np.int32)  # noqa: E731
-        return [{**self.encode(one.asked), "target": target(one)} for one in examples]
+        return [{**self.encode(e.asked), "target": np.int32([e.colour, END])} for e in examples]
 
     def forced(self, text, answer):
         target, ids = Tokens.whole((*answer.symbols, "</s>")), [*answer.ids, END]
         word = Tokens.whole((self.ask(text).sources["word"],))
         axes = {"word": word, "picture": Grid(2, 1), TARGET: target, INPUTS: target.later("<s>")}
-        return Forced({**self.encode(text), "target": np.array(ids, np.int32)}, axes, ids)
+        return Forced({**self.encode(text), "target": np.int32(ids)}, axes, ids)
 
-    terms = lambda self: (Entropy(0.01),)  # noqa: E731
-    symbol = lambda self, number: COLOURS[number]  # noqa: E731
+    terms, symbol = (lambda self: (Entropy(0.01),)), (lambda self, number: COLOURS[number])
     question, answer = (lambda self, one: one.asked), (lambda self, one: COLOURS[one.colour])
-    judge = lambda self, predicted, answers: [exact_match(predicted, answers)]  # noqa: E731
+    judge = lambda self, predicted, answers: [self.share_right(predicted, answers)]  # noqa: E731
 
 
 def settings(kind):
-    """A small model: an encoder for each source, the picture cut into patches."""
     heads = {"kind": "transformer", "width": 24, "dropout": 0.0, "layers": 1, "heads": 2}
     side = heads if kind == "transformer" else {"kind": "rnn", "width": 24, "dropout": 0.0}
-    picture = {**heads, "front": {"kind": "patches", "size": 2}}
+    encoders = {"word": side, "picture": {**heads, "front": {"kind": "patches", "size": 2}}}
     return {
-        "task": Name.name, "model": {"encoders": {"word": side, "picture": picture}, "reader": side},
+        "task": Name.name, "model": {"encoders": encoders, "reader": side}, "batch.tokens": 256,
         "train.steps": 250, "train.rate": 5e-3, "train.warmup": 20, "train.evaluate_every": 250,
-        "train.log_every": 50, "data.examples": 600, "batch.tokens": 256, "batch.max_length": 8,
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [pytest.param("rnn", marks=pytest.mark.slow), "transformer"])
 def test_a_task_that_nobody_foresaw(kind, tmp_path):
     toy = toys.Toy("cells", "Cells", "One cell.", draw(Random(7)), draw)
-    with register(Name, Seen, "language"), toys.register(toy):
-        out = tmp_path / "run"
-        model = regard.train(toy="cells", out=out, settings=settings(kind), device="cpu")
-        seen = [draw(Random(seed)) for seed in range(40)]
-        answers = [answer.text for answer in model.predict([one.asked for one in seen])]
-        assert sum(a == COLOURS[one.colour] for a, one in zip(answers, seen, strict=True)) >= 36
+    file, out, seen = tmp_path / "c.txt", tmp_path / "run", [draw(Random(n)) for n in range(640)]
+    file.write_text("".join(f"{one.asked}\t{one.colour}\n" for one in seen[40:]))
+    with register(Name, Seen, "libovicky2017"), toys.register(toy):
+        for usual in (resolve(toy="cells"), resolve(train=[file], task=Name.name)):
+            assert usual.model.encoders["picture"].front.kind == "convolution"
+        model = regard.train(file, valid=file, out=out, settings=settings(kind), device="cpu")
+        answers = [answer.text for answer in model.predict([one.asked for one in seen[:40]])]
+        assert sum(a == COLOURS[one.colour] for a, one in zip(answers, seen, strict=False)) >= 36
         terms = json.loads((out / "metrics.jsonl").read_text().split("\n")[1])["terms"]
         assert {"likelihood", "entropy"} <= terms.keys()
         trace = model.look(seen[0].asked.sources)

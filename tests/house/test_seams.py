@@ -10,6 +10,7 @@ from tests.house.tree import ROOT
 SOURCE = ROOT / "src" / "regard"
 WORDS = {*LEARNS_FROM, *COMMANDS.values()}
 CLASSES = {name.title() for name in LEARNS_FROM}
+KINDS = {kind.__name__ for kind in LEARNS_FROM.values()}
 OWNERS = ("tasks", "presets")  # the rooms that own tasks
 # The same words for other things, by file.
 HOMONYMS = {
@@ -70,6 +71,23 @@ def parses_a_path(source: str) -> bool:
         and ast.unparse(node).startswith(("path.", "module.", "site.path", "self.path"))
         for node in cut
     )
+
+
+def kinds(source: str) -> set[str]:
+    """The kinds of examples that a program imports, to match them or to make them."""
+    imports = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
+    return {alias.name for one in imports if "example" in (one.module or "") for alias in one.names}
+
+
+def test_no_kind_of_examples_is_named_outside_the_data_and_its_task():
+    """Whether one has several sources, or a reader of files of its own, it says itself."""
+    for path in FILES:
+        if path.relative_to(SOURCE).parts[0] != "data":
+            assert not kinds(path.read_text("utf-8")) & KINDS, path
+
+
+def test_a_kind_that_is_named_is_found():
+    assert kinds("def f(one):\n from regard.data.example import Kind, Several") & KINDS
 
 
 def test_no_task_is_named_outside_its_room():

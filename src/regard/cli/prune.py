@@ -125,7 +125,6 @@ def _addressed(
     run: Run, examples: tuple[Example, ...], to: str | None, data: list[Path] | None
 ) -> tuple[Example, ...]:
     """The examples as the model reads them: where it knows several languages, with a tag in front."""
-    from regard.data.example import Pair
     from regard.data.lines import bare_name
     from regard.errors import UsageError
     from regard.text.keep import languages, tag
@@ -142,8 +141,8 @@ def _addressed(
             f"one of {', '.join(known)}",
         )
         raise UsageError(what, "--to", remedy)
-    pairs = (one for one in examples if isinstance(one, Pair))
-    return tuple(Pair(f"{tag(goal)} {one.source}", one.target) for one in pairs)
+    tagged = (type(one).made(f"{tag(goal)} {one.asked}", one.answer) for one in examples)
+    return tuple(one for one in tagged if not isinstance(one, str))
 
 
 WAYS = ("importance", "gradient", "l0")

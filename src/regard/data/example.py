@@ -6,10 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
 from regard.errors import DataError, UsageError
 from regard.question import SPELLED, Image, Question, Sound, Source
+
+if TYPE_CHECKING:
+    from regard.data.formats.format import OneFile
 
 
 class Example(ABC):
@@ -19,6 +22,8 @@ class Example(ABC):
     noun: ClassVar[str]  # what one of them is called
     wanted: ClassVar[str]  # which files hold them, as a remedy
     sides: ClassVar[tuple[str, str]] = ("input", "output")  # how its two columns are called
+    several: ClassVar[bool] = False  # whether it asks several sources, each by its name
+    format: ClassVar[type[OneFile] | None] = None  # its own reader of files, if it has one
 
     def as_dict(self) -> dict[str, Any]:
         """Its fields by name, for JSON."""
@@ -424,6 +429,7 @@ class Several(Example):
     target: str
     noun = "multi-source example"
     wanted = "name the files of the sources, and the target's behind --to"
+    several = True
     sides = ("sources", "target")
 
     def as_dict(self) -> dict[str, Any]:

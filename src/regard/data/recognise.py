@@ -49,6 +49,8 @@ SECOND_SIDE = TARGET | LABEL | TAGS | {"out"}
 
 def recognise(path: Path, hint: Kind | None) -> Format:
     """The format of one file that holds whole examples; `hint` is the kind of them that is wanted."""
+    if hint is not None and hint.format is not None:
+        return hint.format(path)
     with opened(path) as stream:
         start = stream.peek(1024)[:1024]
     style = style_of(start)

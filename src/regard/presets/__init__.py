@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
 from regard.config import read_toml
 from regard.errors import UsageError, nearest
+from regard.question import Image, Sound
 
 # What a task is learned with when nothing else is said.
 DEFAULT_OF = {
@@ -25,6 +27,11 @@ DEFAULT_OF = {
 }
 FEW_EXAMPLES = 10_000  # up to so many examples to train on, the smaller model of a family
 SMALLER = {"vaswani2017-small": "vaswani2017-tiny"}
+# How a picture or a sound is encoded that stands among other sources.
+ENCODER_OF: dict[type[Image | Sound], dict[str, Any]] = {
+    Image: {"kind": "front", "front": {"kind": "convolution"}},
+    Sound: {"kind": "rnn", "cell": "lstm", "layers": 3, "pyramid": 2},
+}
 
 
 def names() -> list[str]:
@@ -45,6 +52,19 @@ def preset(name: str) -> dict[str, Any]:
         where = f'preset="{name}"'
         raise UsageError(f"no preset '{name}'", where=where, remedy=nearest(str(name), names()))
     return read_toml(files(__name__) / f"{name}.toml")  # type: ignore[arg-type]
+
+
+def with_encoders(tree: dict[str, Any], media: Mapping[str, type[Image | Sound]]) -> dict[str, Any]:
+    """A preset for pictures and sounds among other sources: encoders for them, unless some are chosen."""
+    if not media:
+        return tree
+    model, batch = tree["model"], tree.get("batch", {})
+    width = model.get("encoder", {}).get("width", 256)
+    own = {name: {**ENCODER_OF[kind], "width": width} for name, kind in media.items()}
+    if Sound in media.values():  # a sound has a hundred frames a second
+        batch = {"max_length": batch.get("tokens", 4096), **batch}
+    encoders = {**own, **model.get("encoders", {})}
+    return {**tree, "model": {**model, "encoders": encoders}, "batch": batch}
 
 
 def about(name: str) -> str:

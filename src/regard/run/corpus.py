@@ -15,11 +15,13 @@ from regard.data.source import Source, splits, understand
 from regard.data.tally import Tally, require_some
 from regard.data.toys import Toy, toy
 from regard.errors import DataError, UsageError
+from regard.question import Image, Question, Sound
 from regard.run.settings import DataSettings
 from regard.tasks.names import example_of, task_for
 
 HOLD_OUT = 50  # one example in so many is held out when no validation set was given
 ENOUGH = 2_000  # and no more than this
+LOOKED_AT = 100  # examples that tell what the sources are
 FEW = 50  # but at least so many, where the corpus has ten times as many; else a tenth of it
 
 Role = Literal["train", "valid"]
@@ -121,6 +123,16 @@ class Corpus:
             return 2**64 // HOLD_OUT
         digests = sorted(set(first))
         return digests[max(1, min(FEW, len(digests) // 10))] if len(digests) > 1 else 0
+
+    def media(self) -> dict[str, type[Image | Sound]]:
+        """Which of several sources are pictures or sounds, by the first examples; features are neither."""
+        kinds: dict[str, type[Image | Sound]] = {}
+        for one in self.probe() or islice(self.examples("train"), LOOKED_AT):
+            sources = one.asked.sources if isinstance(one.asked, Question) else {}
+            for name, source in sources.items():
+                if isinstance(source, Image | Sound) and not str(source.data).endswith(".npz"):
+                    kinds[name] = type(source)
+        return kinds
 
     def probe(self) -> list[Example]:
         """An example to watch while learning, if the corpus has one of its own."""

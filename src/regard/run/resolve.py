@@ -11,18 +11,15 @@ from pathlib import Path
 from typing import Any, final
 
 from regard.config import merge, overlay, parse, read_toml
-from regard.data.example import Kind, Several
+from regard.data.example import Kind
 from regard.data.toys import toy as toy_named
 from regard.errors import UsageError
-from regard.presets import DEFAULT_OF, FEW_EXAMPLES, default_for, preset
-from regard.question import Image, Sound
+from regard.presets import DEFAULT_OF, FEW_EXAMPLES, default_for, preset, with_encoders
 from regard.run.corpus import Corpus
 from regard.run.find import folder_of, read_settings
 from regard.run.settings import DataSettings, RunSettings
 from regard.settings.architecture import ModelSettings, encoder_of
 from regard.tasks.names import example_of, task_for
-
-LOOKED_AT = 100  # examples that tell what the sources are
 
 # A model that is trained already needs small steps, and few.
 GENTLE = {"steps": 1000, "rate": 2e-4, "schedule": "cosine", "warmup": 100}
@@ -77,8 +74,9 @@ def resolve(
         name = usual_preset(task, parse(DataSettings, tree.get("data", {}), where="data"))
     if name is not None:
         tree = _over_preset(preset(name), tree)
-        _suit_sources(tree)
     _suit_toy(tree)
+    if name is not None:
+        tree = _suit_sources(tree)
     return parse(RunSettings, tree, str(config or f"preset {name}"), changes)
 
 
@@ -211,32 +209,13 @@ def _over_preset(base: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:
     return merge(base, tree)
 
 
-def _suit_sources(tree: dict[str, Any]) -> None:
-    """Pictures and sounds among the sources of a preset have encoders for them, unless some are chosen."""
+def _suit_sources(tree: dict[str, Any]) -> dict[str, Any]:
+    """A preset has encoders for the pictures and sounds of data whose sources have names."""
+    kind = example_of(tree.get("task"))
     data = parse(DataSettings, tree.get("data", {}), where="data")
-    if example_of(tree.get("task")) is not Several or not data.train:
-        return
-    model, kinds = tree["model"], _kinds_of(Corpus.of(data, tree["task"]))
-    width = model.get("encoder", {}).get("width", 256)
-    usual = {
-        Image: {"kind": "front", "width": width, "front": {"kind": "convolution"}},
-        Sound: {"kind": "rnn", "cell": "lstm", "width": width, "layers": 3, "pyramid": 2},
-    }
-    own = {name: usual[kind] for name, kind in kinds.items()}
-    tree["model"] = {**model, "encoders": {**own, **model.get("encoders", {})}}
-    if Sound in kinds.values():  # a sound has a hundred frames a second
-        batch = tree.get("batch", {})
-        tree["batch"] = {"max_length": batch.get("tokens", 4096), **batch}
-
-
-def _kinds_of(corpus: Corpus) -> dict[str, type[Image | Sound]]:
-    """Which sources are files of pictures or sounds, by the first examples; features are neither."""
-    kinds: dict[str, type[Image | Sound]] = {}
-    for one in islice(corpus.examples("train"), LOOKED_AT):
-        for name, source in one.question.sources.items() if isinstance(one, Several) else ():
-            if isinstance(source, Image | Sound) and not str(source.data).endswith(".npz"):
-                kinds[name] = type(source)
-    return kinds
+    if kind is None or not kind.several or not (data.train or data.toy):
+        return tree
+    return with_encoders(tree, Corpus.of(data, tree["task"]).media())
 
 
 def _suit_toy(tree: dict[str, Any]) -> None:
