@@ -87,7 +87,7 @@ def compare(
     """
     output.speak_json(as_json)
     from regard.run.ablate import ablations, by_seeds
-    from regard.run.corpus import Corpus as Found
+    from regard.run.corpus import Corpus as Data
     from regard.run.resolve import resolve, variants
 
     corpus.require_training(config)
@@ -104,35 +104,39 @@ def compare(
         )
 
     offer = ablations if ablate else variants
-    found = offer(presets or [], vary or [], settings_of)
-    repeated = by_seeds(found, seeds or (3 if ablate else 1))
+    models = offer(presets or [], vary or [], settings_of)
+    repeated = by_seeds(models, seeds or (3 if ablate else 1))
     is_repeated = ablate or seeds is not None
     if is_repeated:
-        found = [run for _, runs in repeated for run in runs]
-    data = found[0].settings.data
-    Found.of(data, found[0].settings.task)
+        models = [run for _, runs in repeated for run in runs]
+    data = models[0].settings.data
+    Data.of(data, models[0].settings.task)
     from regard.training.compare_runs import compare as compare_all
 
     learned = data.toy or Path(data.train[0]).name.split(".")[0]
     folder = out or Path("runs") / f"compare-{learned}"
     with ExitStack() as shown:
-        teller = None if as_json else _teller(len(found), shown)
-        table = compare_all(folder, found, place.device, teller)
-    shown_table: Table | Repeats = table
-    if is_repeated:
-        from regard.training.repeats import Repeats
+        teller = None if as_json else _teller(len(models), shown)
+        table = compare_all(folder, models, place.device, teller)
+    if not is_repeated:
+        _show(table, folder / "table", as_json)
+        return
+    from regard.training.repeats import Repeats
 
-        groups = {model.name: [run.name for run in runs] for model, runs in repeated}
-        shown_table = Repeats.of(table, groups)
-        shown_table.write(folder)
+    groups = {model.name: [run.name for run in runs] for model, runs in repeated}
+    repeats = Repeats.of(table, groups)
+    repeats.write(folder)
+    _show(repeats, folder / "seeds", as_json)
+
+
+def _show(table: Table | Repeats, written: Path, as_json: bool) -> None:
     if as_json:
-        output.answer(shown_table.as_dict())
+        output.answer(table.as_dict())
         return
     from regard.show.report import comparison_table
 
-    name = "seeds" if is_repeated else "table"
-    output.show(comparison_table(shown_table))
-    output.say(f"\nwritten to {folder / f'{name}.md'} and {folder / f'{name}.json'}")
+    output.show(comparison_table(table))
+    output.say(f"\nwritten to {written}.md and {written}.json")
 
 
 def _teller(count: int, shown: ExitStack) -> Callable[[int, Variant], Listener]:

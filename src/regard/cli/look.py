@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, final
@@ -13,19 +13,14 @@ from typer import Option
 from regard.cli import output
 from regard.cli.command import SAVED, command
 from regard.cli.look_inside import Files, write
-from regard.cli.options import (
-    Asked,
-    Beam,
-    JsonObject,
-    Languages,
-    To,
-    refuse_unused,
-)
+from regard.cli.options import Asked, Beam, JsonObject, Languages, To, refuse_unused
 from regard.cli.target import Target, meant, refuse_files
 from regard.errors import UsageError
 from regard.tasks.names import AT_ONCE
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from regard.answer.predictor import Predictor
     from regard.show.figure import Figure
     from regard.show.overlay import Manner
@@ -35,22 +30,9 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True)
-class _Picture:
+class Picture:
     """Which attention is drawn, and how."""
 
-    site: str | None
-    head: int | None
-    every: bool
-    numbers: bool
-    turned: bool
-    arcs: bool
-    manner: Manner
-
-
-@command
-def look(
-    asked: Asked,
-    to: To = None,
     site: Annotated[
         str | None,
         Option(
@@ -58,24 +40,57 @@ def look(
             help="Which attention of the model to draw, such as decoder.blocks.0.cross; all are listed "
             "below the map. The default is the one that is most like an alignment.",
         ),
-    ] = None,
+    ] = None
     head: Annotated[
         int | None,
         Option(
             metavar="N", help="Draw one head, counted from 0. The default is the mean of all heads."
         ),
-    ] = None,
-    all_heads: Annotated[bool, Option("--all-heads", help="Draw one map for each head.")] = False,
+    ] = None
+    all_heads: Annotated[bool, Option("--all-heads", help="Draw one map for each head.")] = False
     numbers: Annotated[
         bool, Option("--numbers", help="Write the weights as numbers into the map.")
-    ] = False,
+    ] = False
     turned: Annotated[
         bool,
         Option(
             "--turned",
             help="Turn the map: the input goes down, and each column is one step of the answer.",
         ),
-    ] = False,
+    ] = False
+    smooth: Annotated[
+        bool,
+        Option(
+            "--smooth",
+            help="Over a picture, interpolate between the cells. The default is one square a weight.",
+        ),
+    ] = False
+    arcs: Annotated[
+        bool,
+        Option(
+            "--arcs",
+            help="Draw how a text is read: an arc from each word to the earlier one it looks at.",
+        ),
+    ] = False
+
+    @property
+    def given(self) -> dict[str, bool]:
+        """Which of these options were typed."""
+        named = {"--site": self.site is not None, "--head": self.head is not None}
+        flags = {"--all-heads": self.all_heads, "--numbers": self.numbers, "--turned": self.turned}
+        return {**named, **flags, "--smooth": self.smooth, "--arcs": self.arcs}
+
+    @property
+    def manner(self) -> Manner:
+        """How weights over a picture are drawn."""
+        return "smooth" if self.smooth else "cells"
+
+
+@final
+@dataclass(frozen=True)
+class Instead:
+    """What is drawn in the place of attention."""
+
     unrolled: Annotated[
         bool,
         Option(
@@ -83,14 +98,14 @@ def look(
             help="Draw a recurrent model step by step instead: the hidden state after each word that is "
             "read and each word that is said, as colours.",
         ),
-    ] = False,
+    ] = False
     positions: Annotated[
         bool,
         Option(
             "--positions",
             help="Draw the vectors that the model adds to tell positions, learned or computed, as colours.",
         ),
-    ] = False,
+    ] = False
     plane: Annotated[
         bool,
         Option(
@@ -98,25 +113,22 @@ def look(
             help="Draw items of two numbers where they lie in the plane instead, and the answer as a line "
             "through them: a tour, or a hull.",
         ),
-    ] = False,
-    smooth: Annotated[
-        bool,
-        Option(
-            "--smooth",
-            help="Over a picture, interpolate between the cells. The default is one square a weight.",
-        ),
-    ] = False,
-    arcs: Annotated[
-        bool,
-        Option(
-            "--arcs",
-            help="Draw how a text is read: an arc from each word to the earlier one it looks at.",
-        ),
-    ] = False,
-    beam: Beam = None,
+    ] = False
+
+    @property
+    def given(self) -> dict[str, bool]:
+        """Which of these options were typed."""
+        return {"--unrolled": self.unrolled, "--positions": self.positions, "--plane": self.plane}
+
+
+@final
+@dataclass(frozen=True)
+class Saved:
+    """The files that a trace is written into."""
+
     svg: Annotated[
         Path | None, Option(metavar="FILE", rich_help_panel=SAVED, help="Draw the map as SVG.")
-    ] = None,
+    ] = None
     png: Annotated[
         Path | None,
         Option(
@@ -124,7 +136,7 @@ def look(
             rich_help_panel=SAVED,
             help="Draw the map as PNG. This needs Pillow: `pip install 'regard[png]'`.",
         ),
-    ] = None,
+    ] = None
     html: Annotated[
         Path | None,
         Option(
@@ -132,7 +144,7 @@ def look(
             rich_help_panel=SAVED,
             help="Write one HTML page to explore all heads; it needs no network.",
         ),
-    ] = None,
+    ] = None
     npz: Annotated[
         Path | None,
         Option(
@@ -140,7 +152,24 @@ def look(
             rich_help_panel=SAVED,
             help="Save the whole trace with every weight, for `regard.Trace.load`.",
         ),
-    ] = None,
+    ] = None
+
+    @property
+    def given(self) -> dict[str, bool]:
+        """Which of these options were typed."""
+        files = {"--svg": self.svg, "--png": self.png, "--html": self.html, "--npz": self.npz}
+        return {name: path is not None for name, path in files.items()}
+
+
+@command
+def look(
+    *,
+    asked: Asked,
+    to: To = None,
+    picture: Picture,
+    instead: Instead,
+    beam: Beam = None,
+    saved: Saved,
     as_json: JsonObject = False,
 ) -> None:
     """Draw where a model looks for each part of its answer.
@@ -161,49 +190,21 @@ def look(
     target = None if (run / "config.json").is_file() else Target.of(run)
     if target is None or not target.reads_files:
         refuse_files(texts, "type one of its lines, in quotes")
-    text = " ".join(texts)
-    several = to.split(",") if to is not None and "," in to else []
-    if unrolled or positions or plane or several:
-        of_attention = {"--site": site, "--head": head, "--html": html, "--npz": npz}
-        unused = {name: value is not None for name, value in of_attention.items()}
-        unused |= {"--all-heads": all_heads, "--numbers": numbers, "--turned": turned}
-        unused |= {"--arcs": arcs, "--smooth": smooth}
-        if several:
-            unused |= {"--unrolled": unrolled, "--positions": positions, "--plane": plane}
-            _orders(run, text, several, beam, Files(svg, png, as_json), unused)
-        else:
-            unused["--to"] = to is not None
-            _inside(
-                run,
-                text,
-                {"--unrolled": unrolled, "--positions": positions, "--plane": plane},
-                beam,
-                Files(svg, png, as_json),
-                unused,
-            )
-        return
-    if target is not None:
-        target.manner(Languages(to), [text] if texts else [])
-    files = {"--svg": svg, "--png": png, "--html": html, "--npz": npz, "--json": as_json or None}
-    kinds = [name for name, value in files.items() if value is not None]
-    given = {"--all-heads": all_heads, "--numbers": numbers, "--turned": turned}
-    given |= {"--head": head is not None, "--site": site is not None}
-    given |= {"--smooth": smooth, "--arcs": arcs}
-    _refuse_ignored(kinds, {name for name, is_given in given.items() if is_given})
-    if target is not None and target.settings and target.settings.task in AT_ONCE:
-        refuse_unused({"--beam": beam is not None}, "this model searches for nothing")
-    seen = _seen(run, text, to, beam)
-    if smooth:
-        from regard.show.overlay import draws_pictures
-
-        refuse_unused({"--smooth": not draws_pictures(seen, site)}, "there is no picture below")
-    manner: Manner = "smooth" if smooth else "cells"
-    picture = _Picture(site, head, all_heads, numbers, turned, arcs, manner)
-    _save(seen, picture, Files(svg, png), html, npz)
-    if as_json:
-        print(seen.to_json(), flush=True)
-    elif svg is png is html is npz is None:
-        _show(seen, picture)
+    text, files = " ".join(texts), Files(saved.svg, saved.png, as_json)
+    whole = {name: saved.given[name] for name in ("--html", "--npz")}  # of attention alone
+    if to is not None and "," in to:
+        refuse_unused(picture.given | whole | instead.given, f"--to {to} draws the order of words")
+        _orders(run, text, to.split(","), beam, files)
+    elif any(instead.given.values()):
+        unused = picture.given | whole | {"--to": to is not None}
+        _inside(run, text, instead, beam, files, unused)
+    else:
+        if target is not None:
+            target.manner(Languages(to), [text] if texts else [])
+        _refuse_ignored(picture.given, saved.given | {"--json": as_json})
+        if target is not None and target.settings and target.settings.task in AT_ONCE:
+            refuse_unused({"--beam": beam is not None}, "this model searches for nothing")
+        _attention(_seen(run, text, to, beam), picture, saved, files)
 
 
 # What each kind of output has no use for; the terminal's own is "".
@@ -217,10 +218,11 @@ _UNUSED = {
 }
 
 
-def _refuse_ignored(kinds: Sequence[str], given: set[str]) -> None:
+def _refuse_ignored(typed: Mapping[str, bool], outputs: Mapping[str, bool]) -> None:
     """Nothing that was typed is ignored in silence: each option is used by one of the outputs at least."""
+    given, kinds = ({name for name, is_given in of.items() if is_given} for of in (typed, outputs))
     useless = set.intersection(*(_UNUSED[kind] for kind in kinds or [""]))
-    one_map = not {"--html", "--npz", "--json"} & set(kinds)
+    one_map = not {"--html", "--npz", "--json"} & kinds
     why = "a picture shows one map, without numbers" if one_map else "the whole trace is written"
     refuse_unused(dict.fromkeys(sorted(given & useless), True), why)
     if "--arcs" in given:
@@ -236,10 +238,8 @@ def _orders(
     languages: Sequence[str],
     beam: int | None,
     files: Files,
-    unused: dict[str, bool],
 ) -> None:
     """One sentence in several languages, by a translator's own attention."""
-    refuse_unused(unused, f"--to {','.join(languages)} draws the order of words")
     for language in languages:
         Target.of(run).manner(Languages(language), [text] if text else [])
     from regard.answer.predictor import Predictor
@@ -253,13 +253,13 @@ def _orders(
 def _inside(
     run: Path,
     text: str,
-    drawn: dict[str, bool],
+    instead: Instead,
     beam: int | None,
     files: Files,
     unused: dict[str, bool],
 ) -> None:
     """States over time, a table of positions, or items in the plane, in the place of attention."""
-    option, *others = [name for name, given in drawn.items() if given]
+    option, *others = [name for name, given in instead.given.items() if given]
     if others:
         what = f"{option} and {others[0]} draw different things"
         raise UsageError(what, others[0], f"leave out {option}, or {others[0]}")
@@ -308,22 +308,30 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
     return seen
 
 
-def _save(
-    seen: Trace, picture: _Picture, files: Files, html: Path | None, npz: Path | None
-) -> None:
-    """Write a trace into files, each by its kind."""
+def _attention(seen: Trace, picture: Picture, saved: Saved, files: Files) -> None:
+    """Write a trace into files, each by its kind; as JSON, or into the terminal, if it goes nowhere else."""
+    if picture.smooth:
+        from regard.show.overlay import draws_pictures
+
+        refuse_unused(
+            {"--smooth": not draws_pictures(seen, picture.site)}, "there is no picture below"
+        )
     if files.wanted:
         files.draw(_figure(seen, picture))
-    if html is not None:
+    if saved.html is not None:
         from regard.show.page import page
 
-        write(html, page(seen, site=picture.site, head=picture.head).encode())
-    if npz is not None:
-        seen.save(npz)
-        output.say(f"wrote {npz}")
+        write(saved.html, page(seen, site=picture.site, head=picture.head).encode())
+    if saved.npz is not None:
+        seen.save(saved.npz)
+        output.say(f"wrote {saved.npz}")
+    if files.as_json:
+        print(seen.to_json(), flush=True)
+    elif not any(saved.given.values()):
+        _show(seen, picture)
 
 
-def _figure(seen: Trace, picture: _Picture) -> Figure:
+def _figure(seen: Trace, picture: Picture) -> Figure:
     from regard.show import arcs, sheet
 
     if picture.arcs:
@@ -341,48 +349,56 @@ def _own_question(predictor: Predictor) -> str:
     return predictor.example
 
 
-def _show(seen: Trace, picture: _Picture) -> None:
+def _show(seen: Trace, picture: Picture) -> None:
+    """The question, the answer and the maps; below them, what other attentions there are."""
     from rich.text import Text
 
     from regard.question import titled
-    from regard.show import arcs
     from regard.show.heatmap import ribbons
     from regard.show.label import one_line
-    from regard.show.overlay import maps, picture_maps
 
     site = seen.site(picture.site)
+    pictures, drawn, note = _drawn(seen, site, picture)
+    answer = f"  ->  {one_line(seen.answer.text)}" if seen.answer.text else ""
+    output.show(Text(f"{one_line(titled(seen.question, seen.axes))}{answer}"))
+    for one in (*pictures, *ribbons(seen)):
+        print()
+        output.show(one)
+    _say_times(seen, site)
+    if note:
+        output.say(note)
+    others = [other.path for other in seen.sites if other.path not in drawn]
+    if others:
+        output.say("\nOther attentions, for --site:")
+        for line in _alike(others):
+            output.say(f"  {line}")
+
+
+def _drawn(
+    seen: Trace, site: TracedSite, picture: Picture
+) -> tuple[list[RenderableType], set[str], str]:
+    """The maps that were asked for, the attentions that they show, and which heads aligned words."""
+    from regard.show import arcs
+    from regard.show.overlay import maps, picture_maps
+
+    if picture.arcs:  # of an attention that looks back, which has no alignment
+        where = arcs.Reading.of(seen, picture.site, picture.head).where
+        return [arcs.arcs(seen, picture.site, picture.head)], {where}, ""
     manner: dict[str, Any] = {
         "manner": picture.manner,
         "numbers": picture.numbers,
         "turned": picture.turned,
     }
-    alone = picture.site is None and picture.head is None and not picture.every
-    chosen, several = (seen.look, seen.beside(site)) if alone else (None, [])
-    heads = range(len(site.weights)) if picture.every else [picture.head]
-    if picture.arcs:
-        pictures = [arcs.arcs(seen, picture.site, picture.head)]
-    elif alone:
-        pictures = maps(seen, **manner)
-    else:
-        pictures = [picture_maps(seen, site.path, one, **manner) for one in heads]
-    pictures += ribbons(seen)
-    answer = f"  ->  {one_line(seen.answer.text)}" if seen.answer.text else ""
-    output.show(Text(f"{one_line(titled(seen.question, seen.axes))}{answer}"))
-    for one in pictures:
-        print()
-        output.show(one)
-    _say_times(seen, site)
-    drawn = {one.path for one in (several or [site])}
-    if picture.arcs:  # of an attention that looks back, which has no alignment
-        chosen, drawn = None, {arcs.Reading.of(seen, picture.site, picture.head).where}
-    others = [other.path for other in seen.sites if other.path not in drawn]
-    if chosen is not None:
-        which = ", ".join(map(str, chosen.heads or range(len(site.weights))))
-        output.say(f"\nWhole words, by the heads {which} of {site.path}.")
-    if others:
-        output.say("\nOther attentions, for --site:")
-        for line in _alike(others):
-            output.say(f"  {line}")
+    every = range(len(site.weights))
+    if picture.site is not None or picture.head is not None or picture.all_heads:
+        heads = every if picture.all_heads else [picture.head]
+        return [picture_maps(seen, site.path, one, **manner) for one in heads], {site.path}, ""
+    note = ""
+    if seen.look is not None:
+        which = ", ".join(map(str, seen.look.heads or every))
+        note = f"\nWhole words, by the heads {which} of {site.path}."
+    drawn = {one.path for one in (seen.beside(site) or [site])}
+    return maps(seen, **manner), drawn, note
 
 
 def _say_times(seen: Trace, site: TracedSite) -> None:

@@ -79,21 +79,7 @@ def write(
             writer.open()
         count = 0
         for row in rows:
-            if row.keys() != writers.keys():
-                wanted, stored = ", ".join(writers), ", ".join(row)
-                raise DataError(
-                    f"the columns are {wanted}, not {stored}",
-                    where=f"row {count}",
-                    remedy="give every row the same columns",
-                )
-            added = {writer.add(row[name]) for name, writer in writers.items()}
-            if len(added) > 1:
-                raise DataError(
-                    "the columns have not as many rows",
-                    where=f"row {count}",
-                    remedy="give every column one value for each row",
-                )
-            before, count = count, count + added.pop()
+            before, count = count, count + _add(row, writers, count)
             if progress is not None and count // EVERY > before // EVERY:
                 progress(count)
         if progress is not None:
@@ -105,6 +91,23 @@ def write(
             file.flush()
             os.fsync(file.fileno())
     return Store.open(folder)
+
+
+def _add(
+    row: Mapping[str, np.ndarray] | Mapping[str, Ragged],
+    writers: Mapping[str, ColumnWriter],
+    number: int,
+) -> int:
+    """Write a row, or as many as its columns hold; how many these are. `number` is for errors."""
+    if row.keys() != writers.keys():
+        wanted, stored = ", ".join(writers), ", ".join(row)
+        remedy = "give every row the same columns"
+        raise DataError(f"the columns are {wanted}, not {stored}", f"row {number}", remedy)
+    added = {writer.add(row[name]) for name, writer in writers.items()}
+    if len(added) > 1:
+        remedy = "give every column one value for each row"
+        raise DataError("the columns have not as many rows", f"row {number}", remedy)
+    return added.pop()
 
 
 @final

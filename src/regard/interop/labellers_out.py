@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from regard.interop.layouts import LAYOUTS
 from regard.interop.outline import Clause, Outgoing, refuse
@@ -65,49 +66,8 @@ def _transform_clauses(reader: TagSettings, kind: str, encoder: StackSettings) -
 def filled(out: Outgoing, kind: str, encoder: StackSettings) -> Written:
     """The tensors of an encoder and its linear map to labels, by the names of this architecture."""
     state = out.state()
-    root = LAYOUTS[kind].stack.split(".")[0]
-    tensors = blocks(kind, state, "encoder", encoder.layers, out.heads("encoder"), "")
-    scale = encoder.width**0.5 if encoder.scale_embedding else 1.0
-    table = state["encoder.embedding.table.weight"] * scale
-    tensors[f"{root}.embeddings.word_embeddings.weight"] = table
-    longest = len(out.table("encoder"))
-    shift = SHIFTS.get(kind, 0)
-    if encoder.position != "rotary":
-        positions_table = F.pad(out.table("encoder"), (0, 0, shift, 0))
-        tensors[f"{root}.embeddings.position_embeddings.weight"] = positions_table
-    if kind == "esm":
-        tensors["esm.contact_head.regression.weight"] = torch.zeros(
-            1, encoder.layers * out.heads("encoder")
-        )
-        tensors["esm.contact_head.regression.bias"] = torch.zeros(1)
-    else:
-        tensors[f"{root}.embeddings.token_type_embeddings.weight"] = torch.zeros(2, encoder.width)
-    if encoder.embedding_norm:
-        name = "layer_norm" if kind == "esm" else "LayerNorm"
-        for end in ("weight", "bias"):
-            own = state[f"encoder.embedding.norm.{end}"]
-            tensors[f"{root}.embeddings.{name}.{end}"] = own
-    config: dict[str, Any] = {
-        "hidden_size": encoder.width,
-        "num_hidden_layers": encoder.layers,
-        "num_attention_heads": out.heads("encoder"),
-        "intermediate_size": encoder.feedforward,
-        "max_position_embeddings": longest + shift,
-        "hidden_act": ACTIVATIONS[encoder.activation],
-        "layer_norm_eps": encoder.norm_eps,
-        "hidden_dropout_prob": encoder.dropout,
-        "attention_probs_dropout_prob": encoder.attention_dropout,
-        **ids(out, None),
-    }
-    if kind == "esm":
-        config |= {
-            "position_embedding_type": "rotary" if encoder.position == "rotary" else "absolute",
-            "emb_layer_norm_before": encoder.embedding_norm,
-            "token_dropout": False,
-            "mask_token_id": UNKNOWN,
-        }
-    else:
-        config["type_vocab_size"] = 2
+    tensors = _encoder(out, kind, encoder, state)
+    config = _encoder_config(out, kind, encoder)
     reader = out.settings.reader
     if isinstance(reader, TagSettings) and reader.transform is not None:
         for ours, theirs in (("inner", "dense"), ("norm", "LayerNorm")):
@@ -124,3 +84,52 @@ def filled(out: Outgoing, kind: str, encoder: StackSettings) -> Written:
     config["id2label"] = {str(number): name for number, name in names.items()}
     config["label2id"] = {name: number for number, name in names.items()}
     return Written(kind, f"{CLASSES[kind]}ForTokenClassification", config, tensors)
+
+
+def _encoder(
+    out: Outgoing, kind: str, encoder: StackSettings, state: dict[str, Tensor]
+) -> dict[str, Tensor]:
+    """Blocks and embeddings; what our model has no counterpart of is 0."""
+    embeddings = f"{LAYOUTS[kind].stack.split('.')[0]}.embeddings"
+    tensors = blocks(kind, state, "encoder", encoder.layers, out.heads("encoder"), "")
+    scale = encoder.width**0.5 if encoder.scale_embedding else 1.0
+    table = state["encoder.embedding.table.weight"] * scale
+    tensors[f"{embeddings}.word_embeddings.weight"] = table
+    if encoder.position != "rotary":
+        places = F.pad(out.table("encoder"), (0, 0, SHIFTS.get(kind, 0), 0))
+        tensors[f"{embeddings}.position_embeddings.weight"] = places
+    if kind == "esm":
+        contacts = torch.zeros(1, encoder.layers * out.heads("encoder"))
+        tensors["esm.contact_head.regression.weight"] = contacts
+        tensors["esm.contact_head.regression.bias"] = torch.zeros(1)
+    else:
+        tensors[f"{embeddings}.token_type_embeddings.weight"] = torch.zeros(2, encoder.width)
+    if encoder.embedding_norm:
+        name = "layer_norm" if kind == "esm" else "LayerNorm"
+        for end in ("weight", "bias"):
+            tensors[f"{embeddings}.{name}.{end}"] = state[f"encoder.embedding.norm.{end}"]
+    return tensors
+
+
+def _encoder_config(out: Outgoing, kind: str, encoder: StackSettings) -> dict[str, Any]:
+    config: dict[str, Any] = {
+        "hidden_size": encoder.width,
+        "num_hidden_layers": encoder.layers,
+        "num_attention_heads": out.heads("encoder"),
+        "intermediate_size": encoder.feedforward,
+        "max_position_embeddings": len(out.table("encoder")) + SHIFTS.get(kind, 0),
+        "hidden_act": ACTIVATIONS[encoder.activation],
+        "layer_norm_eps": encoder.norm_eps,
+        "hidden_dropout_prob": encoder.dropout,
+        "attention_probs_dropout_prob": encoder.attention_dropout,
+        **ids(out, None),
+    }
+    if kind != "esm":
+        return {**config, "type_vocab_size": 2}
+    return {
+        **config,
+        "position_embedding_type": "rotary" if encoder.position == "rotary" else "absolute",
+        "emb_layer_norm_before": encoder.embedding_norm,
+        "token_dropout": False,
+        "mask_token_id": UNKNOWN,
+    }

@@ -96,42 +96,55 @@ def written(out: Outgoing) -> Written:
 
 
 def _translator(out: Outgoing) -> Written:
-    reader, encoder = out.stacks["reader"], out.stacks["encoder"]
-    normed = reader.embedding_norm
-    kind = (
-        ("mbart" if normed else "pegasus")
-        if reader.norm == "pre"
-        else ("bart" if normed else "marian")
-    )
-    positions = ("sinusoidal", "sinusoidal-halves") if kind == "marian" else TABLES
-    faults = kinds(out.settings, "transformer", "transformer")
-    for name in out.stacks:
-        faults += out.clauses(name, activations=ACTIVATIONS, positions=positions, eps=1e-5)
-    faults += _unlike(kind, encoder, reader)
-    sizes = out.run.task.sizes
-    if _two_vocabularies(out):
-        faults.append(Clause("text.shared", False, "one vocabulary for both sides"))
-    for name, own in out.stacks.items():
-        if kind == "marian" and own.position_base != 10000.0:
-            faults.append(Clause(f"model.{name}.position_base", own.position_base, "10000"))
-    refuse(faults, named(kind), str(out.run.folder), _REMEDY)
+    reader = out.stacks["reader"]
+    kind = _kind_of(reader)
+    refuse(_translator_faults(out, kind), named(kind), str(out.run.folder), _REMEDY)
     state = out.state()
     if kind == "marian" and reader.position == "sinusoidal":
         state = reordered(state, interleaved_to_halves(reader.width))
-    tensors: dict[str, Tensor] = {}
     longest = min(len(out.table(name)) for name in out.stacks)  # they have one setting for both
+    tensors: dict[str, Tensor] = {}
     for side, ours in (("encoder", "encoder"), ("decoder", "reader")):
         tensors |= blocks(kind, state, ours, out.stacks[ours].layers, out.heads(ours), side)
         if kind != "marian":
             table = F.pad(out.table(ours)[:longest], (0, 0, SHIFTS.get(kind, 0), 0))
             tensors[f"model.{side}.embed_positions.weight"] = table
-        if normed:
+        if reader.embedding_norm:
             for end in ("weight", "bias"):
                 gain = state[f"{ours}.embedding.norm.{end}"]
                 tensors[f"model.{side}.layernorm_embedding.{end}"] = gain
     tied = _tables(out, kind, state, tensors)
-    bias = state.get("reader.output.bias", torch.zeros(sizes.target))
+    bias = state.get("reader.output.bias", torch.zeros(out.run.task.sizes.target))
     tensors["final_logits_bias"] = bias[None]
+    config = _translator_config(out, kind, longest, tied)
+    return Written(kind, CLASSES[kind], config, tensors, _generation(out, BEGIN))
+
+
+def _kind_of(reader: StackSettings) -> str:
+    """Their translator that has its norms where this one has them."""
+    if reader.norm == "pre":
+        return "mbart" if reader.embedding_norm else "pegasus"
+    return "bart" if reader.embedding_norm else "marian"
+
+
+def _translator_faults(out: Outgoing, kind: str) -> list[Clause]:
+    """What a translator of this kind does not hold of ours."""
+    positions = ("sinusoidal", "sinusoidal-halves") if kind == "marian" else TABLES
+    faults = kinds(out.settings, "transformer", "transformer")
+    for name in out.stacks:
+        faults += out.clauses(name, activations=ACTIVATIONS, positions=positions, eps=1e-5)
+    faults += _unlike(kind, out.stacks["encoder"], out.stacks["reader"])
+    if _two_vocabularies(out):
+        faults.append(Clause("text.shared", False, "one vocabulary for both sides"))
+    for name, own in out.stacks.items():
+        if kind == "marian" and own.position_base != 10000.0:
+            faults.append(Clause(f"model.{name}.position_base", own.position_base, "10000"))
+    return faults
+
+
+def _translator_config(out: Outgoing, kind: str, longest: int, tied: bool) -> dict[str, Any]:
+    """Our sizes and choices by their names; `tied`: one table for source, target and output."""
+    encoder, reader = out.stacks["encoder"], out.stacks["reader"]
     config = {
         "d_model": reader.width,
         "encoder_layers": encoder.layers,
@@ -151,9 +164,10 @@ def _translator(out: Outgoing) -> Written:
         "forced_eos_token_id": None,
         **ids(out, BEGIN),
     }
-    if kind == "marian":
-        config |= {"decoder_vocab_size": sizes.target, "share_encoder_decoder_embeddings": tied}
-    return Written(kind, CLASSES[kind], config, tensors, _generation(out, BEGIN))
+    if kind != "marian":
+        return config
+    target = out.run.task.sizes.target
+    return {**config, "decoder_vocab_size": target, "share_encoder_decoder_embeddings": tied}
 
 
 def _tables(out: Outgoing, kind: str, state: dict[str, Tensor], tensors: dict[str, Tensor]) -> bool:
@@ -174,12 +188,9 @@ def _tables(out: Outgoing, kind: str, state: dict[str, Tensor], tensors: dict[st
 def _continuer(out: Outgoing) -> Written:
     reader = out.stacks["reader"]
     kind = "gpt_neox" if reader.position == "rotary" else "gpt2"
-    faults = [
-        *kinds(out.settings, None, "transformer"),
-        *out.clauses(
-            "reader", activations=ACTIVATIONS, positions=(*TABLES, "rotary"), norms=("pre",)
-        ),
-    ]
+    positions = (*TABLES, "rotary")
+    faults = kinds(out.settings, None, "transformer")
+    faults += out.clauses("reader", activations=ACTIVATIONS, positions=positions, norms=("pre",))
     state = out.state()
     bias = state.get("reader.output.bias", torch.zeros(1))
     unsaid = (bias <= UNSAID / 10).nonzero()[:, 0].tolist()
@@ -188,49 +199,55 @@ def _continuer(out: Outgoing) -> Written:
     if reader.embedding_norm:
         faults.append(Clause("model.reader.embedding_norm", True, "no norm behind the embedding"))
     refuse(faults, named(kind), str(out.run.folder), _REMEDY_LANGUAGE)
-    heads = out.heads("reader")
-    tensors = blocks(kind, state, "reader", reader.layers, heads, "")
+    tensors = blocks(kind, state, "reader", reader.layers, out.heads("reader"), "")
     scale = reader.width**0.5 if reader.scale_embedding else 1.0
     table = state["reader.embedding.table.weight"] * scale
-    longest = len(out.table("reader"))
-    shape: dict[str, Any]
+    output = state["reader.output.weight"].clone()
     if kind == "gpt2":
-        tensors["transformer.wte.weight"] = table
-        tensors["transformer.wpe.weight"] = out.table("reader")
-        tensors["lm_head.weight"] = state["reader.output.weight"].clone()
-        shape = {
-            "n_embd": reader.width,
-            "n_layer": reader.layers,
-            "n_head": heads,
-            "n_inner": reader.feedforward,
-            "n_positions": longest,
-            "activation_function": ACTIVATIONS[reader.activation],
-            "layer_norm_epsilon": reader.norm_eps,
-        }
+        places = out.table("reader")
+        tensors |= {"transformer.wte.weight": table, "transformer.wpe.weight": places}
+        tensors["lm_head.weight"] = output
     else:
-        tensors["gpt_neox.embed_in.weight"] = table
-        tensors["embed_out.weight"] = state["reader.output.weight"].clone()
-        shape = {
-            "hidden_size": reader.width,
-            "num_hidden_layers": reader.layers,
-            "num_attention_heads": heads,
-            "intermediate_size": reader.feedforward,
-            "max_position_embeddings": longest,
-            "hidden_act": ACTIVATIONS[reader.activation],
-            "layer_norm_eps": reader.norm_eps,
-            "use_parallel_residual": False,
-            "attention_bias": True,
-            "rope_parameters": {
-                "rope_type": "default",
-                "rope_theta": reader.position_base,
-                "partial_rotary_factor": 1.0,
-            },
-        }
+        tensors |= {"gpt_neox.embed_in.weight": table, "embed_out.weight": output}
+    shape = _gpt2_config(out) if kind == "gpt2" else _neox_config(out)
     config = {**shape, "tie_word_embeddings": False, **ids(out, None)}
     generation = _generation(out, None)
     if unsaid:
         generation["suppress_tokens"] = unsaid
     return Written(kind, CLASSES[kind], config, tensors, generation)
+
+
+def _gpt2_config(out: Outgoing) -> dict[str, Any]:
+    reader = out.stacks["reader"]
+    return {
+        "n_embd": reader.width,
+        "n_layer": reader.layers,
+        "n_head": out.heads("reader"),
+        "n_inner": reader.feedforward,
+        "n_positions": len(out.table("reader")),
+        "activation_function": ACTIVATIONS[reader.activation],
+        "layer_norm_epsilon": reader.norm_eps,
+    }
+
+
+def _neox_config(out: Outgoing) -> dict[str, Any]:
+    reader = out.stacks["reader"]
+    return {
+        "hidden_size": reader.width,
+        "num_hidden_layers": reader.layers,
+        "num_attention_heads": out.heads("reader"),
+        "intermediate_size": reader.feedforward,
+        "max_position_embeddings": len(out.table("reader")),
+        "hidden_act": ACTIVATIONS[reader.activation],
+        "layer_norm_eps": reader.norm_eps,
+        "use_parallel_residual": False,
+        "attention_bias": True,
+        "rope_parameters": {
+            "rope_type": "default",
+            "rope_theta": reader.position_base,
+            "partial_rotary_factor": 1.0,
+        },
+    }
 
 
 def blocks(

@@ -197,6 +197,22 @@ def make_cell(name: str, input_width: int, width: int, site: Site | None = None)
             raise UsageError(f"no cell '{name}'", where="cell", remedy=nearest(name, known))
 
 
+def _refuse_one_way(cell: str, width: int) -> None:
+    """Two directions need a cell that can read from right to left, and half of the width each."""
+    if cell == "lstmn":
+        raise UsageError(
+            "an lstmn reads from left to right, and remembers what it has read",
+            where="model.encoder.bidirectional",
+            remedy="set bidirectional = false, or choose another cell",
+        )
+    if width % 2:
+        raise UsageError(
+            f"two directions share the width half and half; {width} is odd",
+            where="width",
+            remedy="choose an even width",
+        )
+
+
 @final
 class Recurrent(nn.Module):
     """Layers of cells over whole sequences; two directions share the width half and half.
@@ -218,23 +234,13 @@ class Recurrent(nn.Module):
         axis: str = "source",
     ) -> None:
         super().__init__()
-        if bidirectional and cell == "lstmn":
-            raise UsageError(
-                "an lstmn reads from left to right, and remembers what it has read",
-                where="model.encoder.bidirectional",
-                remedy="set bidirectional = false, or choose another cell",
-            )
+        if bidirectional:
+            _refuse_one_way(cell, width)
         if pyramid >= num_layers:
             raise UsageError(
                 f"a pyramid of {pyramid} layers stands on one more, and there are {num_layers}",
                 where="model.encoder.pyramid",
                 remedy=f"choose model.encoder.layers = {pyramid + 1}, or a lower pyramid",
-            )
-        if bidirectional and width % 2:
-            raise UsageError(
-                f"two directions share the width half and half; {width} is odd",
-                where="width",
-                remedy="choose an even width",
             )
         self.width, self.pyramid = width, pyramid
         half = width // 2 if bidirectional else width

@@ -24,6 +24,7 @@ from regard.show.label import Frame, in_ascii, one_line, padded, piece_names, sh
 from regard.tasks.axis import Times
 
 if TYPE_CHECKING:
+    from regard.traces.site import TracedSite
     from regard.traces.trace import Trace
 
 SHARE = "share of "  # how the ribbon of a source is called
@@ -173,15 +174,7 @@ def site_map(
     Queries go down and keys across; `turned`, one column is one query (Rush 2015).
     """
     chosen = trace.site(site)
-    count = len(chosen.weights)
-    if head is not None and not 0 <= head < count:
-        remedy = (
-            f"choose 0 to {count - 1}" if count > 1 else "it has one alone: leave the choice out"
-        )
-        raise UsageError(f"no head {head} at '{chosen.path}'", where="head", remedy=remedy)
-    weights = chosen.weights.mean(0) if head is None else chosen.weights[head]
-    which = f"mean of {count} heads" if head is None else f"head {head} (of 0 to {count - 1})"
-    where = f"{chosen.path}, {which}" if count > 1 else chosen.path
+    weights, where = _of_head(chosen, head)
     down, across = chosen.queries, chosen.keys
     if (
         turned or len(trace.axes[down]) == 1
@@ -209,6 +202,19 @@ def site_map(
         wrap=wrap,
         most_rows=most_rows,
     )
+
+
+def _of_head(site: TracedSite, head: int | None) -> tuple[np.ndarray, str]:
+    """The weights of one head, or the mean of all; and which these are, in words."""
+    count = len(site.weights)
+    if head is not None and not 0 <= head < count:
+        remedy = (
+            f"choose 0 to {count - 1}" if count > 1 else "it has one alone: leave the choice out"
+        )
+        raise UsageError(f"no head {head} at '{site.path}'", where="head", remedy=remedy)
+    weights = site.weights.mean(0) if head is None else site.weights[head]
+    which = f"mean of {count} heads" if head is None else f"head {head} (of 0 to {count - 1})"
+    return weights, f"{site.path}, {which}" if count > 1 else site.path
 
 
 def shares(trace: Trace) -> RenderableType | None:

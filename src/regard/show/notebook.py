@@ -190,30 +190,27 @@ class _Given:
             return self.attention
         if isinstance(self.attention, ASKED):
             return _asked(self.attention, self.tokens)
+        is_split = any(given is not None for given in (encoder, decoder, cross))
+        if is_split == (self.attention is not None):
+            raise UsageError(
+                "attention is of one model, or of its encoder and decoder, not both"
+                if is_split
+                else "there is no attention to show",
+                where="attention",
+                remedy="give attention, or encoder_attention, decoder_attention and cross_attention",
+            )
         axes: dict[str, Axis] = {}
-        for name, tokens in (("source", encoder_tokens), ("target", decoder_tokens)):
-            if tokens is not None:
-                axes[name] = self._axis(tokens)
         sides: list[tuple[Layers | None, Kind, str, str]] = [
             (encoder, "encoder-self", "source", "source"),
             (decoder, "decoder-self", "target", "target"),
             (cross, "cross", "target", "source"),
         ]
-        if self.attention is not None:
-            if any(given is not None for given, *_ in sides):
-                raise UsageError(
-                    "attention is of one model, or of its encoder and decoder, not both",
-                    where="attention",
-                    remedy="give attention, or encoder_attention, decoder_attention and cross_attention",
-                )
+        if is_split:
+            both = {"source": encoder_tokens, "target": decoder_tokens}
+            axes = {name: self._axis(one) for name, one in both.items() if one is not None}
+        else:
             axes = {"source": self._axis(self.tokens or (), self.second)}
             sides = [(self.attention, "encoder-self", "source", "source")]
-        elif all(given is None for given, *_ in sides):
-            raise UsageError(
-                "there is no attention to show",
-                where="attention",
-                remedy="give attention, or encoder_attention, decoder_attention and cross_attention",
-            )
         sites = tuple(
             site
             for given, kind, queries, keys in sides

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -234,15 +234,23 @@ def surveying(
             again = look(other.text, other.target)
             mixed.add(again, facts_of(other, again))
         yield next(steps)
+    probe, chance = yield from _probed(look, probes(sentences, generator), seed, steps)
+    heads, lucky = _repeated(real.heads(), probe.heads()), _repeated(random.heads(), chance.heads())
+    return named(heads, lucky, mixed.heads())
+
+
+def _probed(
+    look: Look, texts: Iterable[tuple[str, str]], seed: int, steps: Iterator[tuple[int, int]]
+) -> Steps[tuple[Tally, Tally]]:
+    """What heads do with texts that repeat themselves, and what random weights do."""
     probe, chance = Tally(), Tally()
-    for number, (text, target) in enumerate(probes(sentences, generator)):
+    for number, (text, target) in enumerate(texts):
         with suppress(UsageError):  # longer than this model can read: repetition is not measured
             trace = look(text, target)
             probe.add(trace)
             chance.add(random_weights(trace, seed + number))
         yield next(steps)
-    heads, lucky = _repeated(real.heads(), probe.heads()), _repeated(random.heads(), chance.heads())
-    return named(heads, lucky, mixed.heads())
+    return probe, chance
 
 
 def _check_heads(trace: Trace) -> None:
