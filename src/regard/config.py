@@ -269,16 +269,16 @@ def _joined(faults: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
     Which of several types a value was taken for, `(list)`, is no part of its path.
     """
-    found: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    joined: dict[tuple[Any, ...], Mapping[str, Any]] = {}
     for number, fault in enumerate(faults):
         place = tuple(part for part in fault["loc"] if not str(part).startswith(("literal[", "(")))
         key = place if fault["type"] == "literal_error" else (*place, number)
-        if key in found:
-            both = f"{found[key]['ctx']['expected']}, {fault['ctx']['expected']}"
-            found[key] = {**found[key], "ctx": {"expected": both}}
+        if key in joined:
+            both = f"{joined[key]['ctx']['expected']}, {fault['ctx']['expected']}"
+            joined[key] = {**joined[key], "ctx": {"expected": both}}
         else:
-            found[key] = {**fault, "loc": place}
-    return list(found.values())
+            joined[key] = {**fault, "loc": place}
+    return list(joined.values())
 
 
 def _explain(kind: type[Settings], fault: Mapping[str, Any]) -> str:

@@ -151,10 +151,10 @@ def spelled(made: TyperCommand, words: Sequence[str]) -> list[str]:
     would be a text to answer.
     """
     options = {name: one for one in made.params for name in (*one.opts, *one.secondary_opts)}
-    rest, found = deque(words), list[str]()
+    rest, typed = deque(words), list[str]()
     while rest:
         word = rest.popleft()
-        found.append(word)
+        typed.append(word)
         option = options.get(word) if word.startswith("-") else None
         if word == "--":
             break
@@ -169,7 +169,7 @@ def spelled(made: TyperCommand, words: Sequence[str]) -> list[str]:
                     remedy=f"leave '{value}' out; if it is a text, put it behind --: -- {value}",
                 )
         elif rest:
-            found.append(rest.popleft())
+            typed.append(rest.popleft())
             while option.metavar in (FILES, NAMES) and rest and not rest[0].startswith("-"):
-                found += [word, rest.popleft()]
-    return [*found, *rest]
+                typed += [word, rest.popleft()]
+    return [*typed, *rest]

@@ -46,13 +46,13 @@ def data(
         _list_toys()
         return
     corpus.require_training(choice.config)
-    found = _look(corpus)
+    facts = _look(corpus)
     if tokens or choice != Choice():
-        found["tokens"] = _planned(corpus, choice)
+        facts["tokens"] = _planned(corpus, choice)
     if as_json:
-        output.answer({name: _plain(part) for name, part in found.items()})
+        output.answer({name: _plain(part) for name, part in facts.items()})
     else:
-        _show(found)
+        _show(facts)
 
 
 def _look(corpus: Corpus) -> dict[str, Any]:
@@ -66,24 +66,24 @@ def _look(corpus: Corpus) -> dict[str, Any]:
     if corpus.toy is not None:
         return {"toy": toy_named(corpus.toy)}
     columns = corpus.data.columns
-    found = splits(
+    parts = splits(
         corpus.training,
         example_of(corpus.task),
         on_bad_utf8=corpus.on_bad_utf8,
         columns=columns,
     )
-    held_out = {"valid": found.valid, "test": found.test}
+    held_out = {"valid": parts.valid, "test": parts.test}
     for role, given in (("valid", corpus.valid), ("test", corpus.test)):
         if given:
             held_out[role] = understand(
                 given,
-                found.train.kind,
+                parts.train.kind,
                 on_bad_utf8=corpus.on_bad_utf8,
                 keep_empty=role == "test",
                 columns=columns,
             )
-    task = corpus.task or task_for(found.train.kind)
-    report = examine(found.train, held_out["valid"], held_out["test"])
+    task = corpus.task or task_for(parts.train.kind)
+    report = examine(parts.train, held_out["valid"], held_out["test"])
     return {"task": task, "preset": usual_preset(task, corpus.data), "report": report}
 
 

@@ -96,15 +96,15 @@ def evaluate(
     output.speak_json(as_json)
     _check_tokenizer(tokenize)
     of_answers = {"--lowercase": lowercase, "--tokenize": tokenize != "13a"}
-    asked = {"--beam": beam is not None, "--truncate": truncate, "--to": to is not None}
-    asked["--weights"] = place.weights != "stored"
+    of_asking = {"--beam": beam is not None, "--truncate": truncate, "--to": to is not None}
+    of_asking["--weights"] = place.weights != "stored"
     unused = {"--hypotheses": hypotheses is not None, **of_answers}
-    evaluate_by.check(by, svg, unused | asked if by == "gradient" else unused)
-    asked["--device"] = place.device != "auto"
+    evaluate_by.check(by, svg, unused | of_asking if by == "gradient" else unused)
+    of_asking["--device"] = place.device != "auto"
     scoring: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
     alone = hypotheses is not None and not _is_run(paths[0])
     if hypotheses is not None and (alone or against is None):
-        refuse_unused(asked, "with --hypotheses no model is asked")
+        refuse_unused(of_asking, "with --hypotheses no model is asked")
     if hypotheses is not None and alone:
         refuse_unused({"--against": against is not None}, "no run was named to be compared")
         _judge_lines(hypotheses, paths, scoring, examples)
@@ -119,8 +119,8 @@ def evaluate(
     facts = {"run": str(paths[0]), "test": exam.name, "examples": len(exam.examples)}
     if by is not None:
         runs = [paths[0], *([against] if against else [])]
-        found = {str(path): ask.curve(by, path, run.settings.task) for path in runs}
-        evaluate_by.tell(facts, found, svg)
+        curves = {str(path): ask.curve(by, path, run.settings.task) for path in runs}
+        evaluate_by.tell(facts, curves, svg)
         return
     answers = exam.answers(run.task)
     extra: list[Metric] = []
@@ -239,13 +239,13 @@ class _Ask:
         if goal is None and self.ending in predictor.languages and not tagged:
             goal = self.ending
         with bar(f"asking {path.name}", lambda: len(questions)) as shown:
-            found = predictor.predict(
+            answers = predictor.predict(
                 questions, beam=self.beam, truncate=self.truncate, to=goal, advance=shown.advance
             )
         extra = []
         if learned.decided_by == "perplexity":
             extra = [perplexity(learned, predictor.model, self.exam.examples)]
-        return [answer.text for answer in found], extra
+        return [answer.text for answer in answers], extra
 
     def curve(self, by: str, path: Path, task: str) -> Curve:
         """A run's curve over the test."""
@@ -272,7 +272,7 @@ def _lines(path: Path) -> list[str]:
     from regard.data.lines import read_lines
     from regard.errors import DataError
 
-    found = []
+    lines = []
     for line in read_lines(path):
         if line.fault:
             raise DataError(
@@ -280,8 +280,8 @@ def _lines(path: Path) -> list[str]:
                 f"{path}:{line.number}",
                 remedy="save the file as UTF-8 text, one answer a line",
             )
-        found.append(line.text)
-    return found
+        lines.append(line.text)
+    return lines
 
 
 def _bare(lines: list[str], run: Run) -> list[str]:
@@ -310,8 +310,8 @@ def _tell(
 ) -> None:
     if output.wants_json:
         compared = {"against": names[1], "comparisons": [one.as_dict() for one in verdicts]}
-        found = {**facts, "metrics": [metric.as_dict() for metric in metrics]}
-        output.answer({**found, **compared} if verdicts else found)
+        result = {**facts, "metrics": [metric.as_dict() for metric in metrics]}
+        output.answer({**result, **compared} if verdicts else result)
         return
     from regard.show.report import metric_table, verdict
 

@@ -55,7 +55,7 @@ def extrapolate(
     - `regard extrapolate runs/waves --svg far.svg`
     """
     output.speak_json(as_json)
-    asked = read_lengths(lengths)
+    wanted = read_lengths(lengths)
     names = _names(runs)
     for run in runs:
         check_there(run)
@@ -69,17 +69,17 @@ def extrapolate(
     }
     for predictor in loaded.values():
         toy_of(predictor)
-    found = {}
+    by_model = {}
     for name, predictor in loaded.items():
-        with output.bar(f"asking {name}", lambda: len(asked)) as shown:
-            found[name] = by_length(predictor, asked, examples, shown.advance)
+        with output.bar(f"asking {name}", lambda: len(wanted)) as shown:
+            by_model[name] = by_length(predictor, wanted, examples, shown.advance)
     if svg is not None:
-        _draw(found, svg)
+        _draw(by_model, svg)
     if as_json:
-        curves = {name: [point.as_dict() for point in points] for name, points in found.items()}
-        output.answer({"lengths": asked, "examples": examples, "curves": curves})
+        curves = {name: [point.as_dict() for point in points] for name, points in by_model.items()}
+        output.answer({"lengths": wanted, "examples": examples, "curves": curves})
         return
-    _tell(found, asked, examples)
+    _tell(by_model, wanted, examples)
 
 
 def read_lengths(text: str) -> list[int]:

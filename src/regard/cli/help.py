@@ -90,8 +90,8 @@ def _row(one: Any) -> tuple[str, str]:
     names = " / ".join([names, *one.secondary_opts])
     value = "" if one.is_flag else f" {_metavar(one)}"
     default = one.default if one.show_default and not one.is_flag else None
-    said = f"{one.help or ''} (default: {default})" if default not in (None, (), []) else one.help
-    return f"{names}{value}", said or ""
+    text = f"{one.help or ''} (default: {default})" if default not in (None, (), []) else one.help
+    return f"{names}{value}", text or ""
 
 
 def _metavar(one: Any) -> str:

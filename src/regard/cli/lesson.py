@@ -139,7 +139,7 @@ def _list(as_json: bool) -> None:
 
 def _inputs(given: Sequence[str], usual: Mapping[str, Any], lesson: str) -> dict[str, Any]:
     """A reader's own values, each of the kind of the lecture's."""
-    found: dict[str, Any] = {}
+    inputs: dict[str, Any] = {}
     for one in given:
         name, equals, text = one.partition("=")
         if not equals or name not in usual:
@@ -154,8 +154,8 @@ def _inputs(given: Sequence[str], usual: Mapping[str, Any], lesson: str) -> dict
             remedy = f"write one like the lecture's: {name}={json.dumps(usual[name])}"
             what = "this is not of the kind of the lecture's value"
             raise UsageError(what, f"--given {one}", remedy)
-        found[name] = _tuples(value)
-    return found
+        inputs[name] = _tuples(value)
+    return inputs
 
 
 def _alike(value: Any, usual: Any) -> bool:

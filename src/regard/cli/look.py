@@ -414,9 +414,9 @@ def _say_times(seen: Trace, site: TracedSite) -> None:
 
 def _alike(paths: Sequence[str]) -> Iterator[str]:
     """Paths with all those in one line that differ in their first number alone."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for path in paths:
         before, number, after = re.fullmatch(r"(\D*)(\d*)(.*)", path).groups()  # type: ignore[union-attr]
-        found.setdefault(f"{before}{'N' * bool(number)}{after}", []).append(number)
-    for name, numbers in found.items():
+        groups.setdefault(f"{before}{'N' * bool(number)}{after}", []).append(number)
+    for name, numbers in groups.items():
         yield f"{name}   N = {', '.join(numbers)}" if any(numbers) else name

@@ -133,10 +133,10 @@ def orders(
     from regard.answer.tracing import trace
     from regard.show.orders import lines_of, order_of, orders_figure
 
-    found = [
+    ordered = [
         order_of(trace(predictor, text, beam=beam, to=language), language) for language in languages
     ]
-    source, own = found[0][0], [order for _, order in found]
+    source, own = ordered[0][0], [order for _, order in ordered]
     note = f"each word is linked to the word that {predictor.run.folder.name} looked at most for it"
     figure = orders_figure(source, own, text, note) if files.wanted else None
     about = {"source": list(source), "orders": [order.as_dict() for order in own]}

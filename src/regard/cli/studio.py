@@ -84,8 +84,8 @@ def studio(
         def opened(real_port: int) -> None:
             _tell(settings, real_port, list(shown.shelf.names), open_browser)
 
-        asked = serve(shown, opened)
-    return 130 if asked == 2 else 0
+        signals = serve(shown, opened)
+    return 130 if signals == 2 else 0
 
 
 def _found() -> list[Path]:

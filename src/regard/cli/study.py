@@ -140,19 +140,19 @@ def _asked(
     from regard.traces.head_survey import Sentence, read
 
     if is_brought(model):
-        found = read(data, gold) if data else [Sentence.of(text) for text in SENTENCES]
-        return look_of(model, to), studies.fit_to_judge(found, longest, most)
+        sentences = read(data, gold) if data else [Sentence.of(text) for text in SENTENCES]
+        return look_of(model, to), studies.fit_to_judge(sentences, longest, most)
     predictor = Predictor.load(model, "cpu", note=output.say, looking=True)
     if words or gold is not None:
         studies.need_words(predictor, "--position, --headvis and --gold go by the words of a text")
     if not data:
-        found = studies.own_sentences(predictor)
+        sentences = studies.own_sentences(predictor)
     elif studies.reads_words(predictor):
-        found = read(data, gold)
+        sentences = read(data, gold)
     else:
-        found = studies.sentences_of(predictor, data, most)
+        sentences = studies.sentences_of(predictor, data, most)
     look = looker(predictor, to or studies.first_direction(predictor))
-    return look, studies.fit_to_judge(found, longest, most)
+    return look, studies.fit_to_judge(sentences, longest, most)
 
 
 def _manner(sentences: list[Sentence]) -> str:

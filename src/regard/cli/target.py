@@ -152,12 +152,12 @@ class Target:
         files: list[str] = []
         for text in texts:
             is_folder = _exists(text) and Path(text).is_dir()
-            found = _media(Path(text), task) if is_folder else [text]
-            if not found:
+            media = _media(Path(text), task) if is_folder else [text]
+            if not media:
                 noun = READS_FILES[task]
                 remedy = f"name a folder whose {noun}s lie in it, not in folders below"
                 raise DataError(f"there is no {noun} in this folder", text, remedy)
-            files += found
+            files += media
         return files
 
     @property

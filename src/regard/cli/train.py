@@ -278,8 +278,8 @@ def _undecided(text: str, preset: str | None, file: Path | None, changes: list[s
 
     layers = [read_toml(file)] if file is not None else []
     layers += [preset_named(preset)] if preset is not None else []
-    said = any("kind" in layer.get("text", {}) for layer in layers)
-    if said or any(change.startswith("text.kind") for change in changes or ()):
+    is_chosen = any("kind" in layer.get("text", {}) for layer in layers)
+    if is_chosen or any(change.startswith("text.kind") for change in changes or ()):
         return text
     before, heading, rest = text.partition("\n[text]\n")
     row = re.match(r'kind = "[^"]*" *', rest)

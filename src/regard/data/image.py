@@ -245,10 +245,10 @@ def decoded(data: bytes, where: str) -> Picture:
     except Image.DecompressionBombError:
         raise _too_large(where) from None
     except Exception as fault:  # a decoder may fail at broken bytes in any way
-        told = str(fault).split("\n")[0].replace(f"{io.BytesIO}", "it")[:120]
-        if "cannot identify" in told:
-            told = f"it is none of {', '.join(KINDS)}"
-        what = f"this picture cannot be read: {told or type(fault).__name__}"
+        reason = str(fault).split("\n")[0].replace(f"{io.BytesIO}", "it")[:120]
+        if "cannot identify" in reason:
+            reason = f"it is none of {', '.join(KINDS)}"
+        what = f"this picture cannot be read: {reason or type(fault).__name__}"
         raise DataError(what, where, "save it again as PNG or JPEG, or leave it out") from None
 
 
@@ -329,8 +329,8 @@ def _archived(data: bytes, where: str) -> Float[np.ndarray, "row column channel"
     except DataError:
         raise
     except Exception as fault:  # broken archives fail in any way
-        told = str(fault).split("\n")[0][:120]
-        raise DataError(f"these features cannot be read: {told}", where, remedy) from None
+        reason = str(fault).split("\n")[0][:120]
+        raise DataError(f"these features cannot be read: {reason}", where, remedy) from None
     return _features(array[None] if array.ndim == 2 else array, where)
 
 
@@ -339,10 +339,10 @@ def _features(array: np.ndarray, where: str) -> Float[np.ndarray, "row column ch
     if not good or max(array.shape) > 65536:
         what = f"these features are {array.dtype} of shape {array.shape}"
         raise DataError(what, where, "give numbers of shape (rows, columns, channels)")
-    found = array.astype(np.float32)
-    if not np.isfinite(found).all():
+    features = array.astype(np.float32)
+    if not np.isfinite(features).all():
         raise DataError("these features are not finite", where, "leave this picture out")
-    return found
+    return features
 
 
 def _refuse_large(size: tuple[int, int], where: str) -> None:
@@ -402,7 +402,7 @@ def source_of(question: str) -> Any:
     if question.lstrip().startswith("{"):
         tree = loads(question, where="question")
         one = next(iter(tree.values()), None) if isinstance(tree, dict) and len(tree) == 1 else None
-        for found in (tree, one):  # {"image": ..}, or the same by the name of its source
-            if isinstance(found, dict) and "image" in found:
-                return found["image"]
+        for part in (tree, one):  # {"image": ..}, or the same by the name of its source
+            if isinstance(part, dict) and "image" in part:
+                return part["image"]
     return str(question)

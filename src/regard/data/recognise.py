@@ -190,13 +190,13 @@ def _about_files(
     for table in kinds:
         if hint in (None, table.of):
             wanted = hint is table.of
-            found = (
+            media = (
                 table.from_table(path, texts, separator, wanted)
                 if separator
                 else table.from_records(path, record, wanted)
             )
-            if found is not None:
-                return found
+            if media is not None:
+                return media
     return None
 
 

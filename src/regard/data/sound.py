@@ -170,7 +170,7 @@ def resampled(clip: Clip, rate: int) -> Float[np.ndarray, " sample"]:
     half = math.ceil(REACH / cut)
     padded = np.pad(clip.samples, half)
     count = max(1, round(len(clip.samples) * rate / clip.rate))
-    found = np.empty(count, np.float32)
+    result = np.empty(count, np.float32)
     near = np.arange(1 - half, half + 1)
     for start in range(0, count, 4096):
         places = np.arange(start, min(count, start + 4096)) * (clip.rate / rate)
@@ -179,8 +179,8 @@ def resampled(clip: Clip, rate: int) -> Float[np.ndarray, " sample"]:
         weights = cut * np.sinc(away * cut) * np.cos(np.pi / 2 * away / half) ** 2
         weights *= np.abs(away) < half
         some = padded[np.minimum(below[:, None] + near + half, len(padded) - 1)]
-        found[start : start + len(places)] = (weights * some).sum(1)
-    return found
+        result[start : start + len(places)] = (weights * some).sum(1)
+    return result
 
 
 def _by_soundfile(data: bytes, where: str) -> Clip:

@@ -150,7 +150,7 @@ class Store:
 
     def row(self, index: int) -> dict[str, np.ndarray]:
         """One row: ids as int32, frames as (steps, width) of float32, pixels of uint8."""
-        return {name: found[0] for name, found in self.rows([index]).items()}
+        return {name: values[0] for name, values in self.rows([index]).items()}
 
     def rows(self, indices: Indices) -> dict[str, list[np.ndarray]]:
         """Some rows, column by column."""

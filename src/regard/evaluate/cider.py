@@ -29,22 +29,22 @@ def cider(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Met
     require_parallel(hypotheses, references, "hypotheses and references")
     if not all(references):
         raise DataError("a picture without a reference", "references", "give each at least one")
-    said = [[_grams(text) for text in own] for own in references]
+    known = [[_grams(text) for text in own] for own in references]
     seen: Counter[tuple[str, ...]] = Counter()
-    for own in said:
+    for own in known:
         seen.update({gram for grams in own for counts in grams for gram in counts})
-    rare = {gram: math.log(len(said) / count) for gram, count in seen.items()}
-    most = math.log(len(said))  # of an n-gram that no reference has
+    rare = {gram: math.log(len(known) / count) for gram, count in seen.items()}
+    most = math.log(len(known))  # of an n-gram that no reference has
 
     def scored(text: str, own: Sequence[Grams]) -> float:
         guess = _grams(text)
         return sum(_alike(guess, grams, rare, most) for grams in own) / len(own)
 
-    values = np.array([scored(text, own) for text, own in zip(hypotheses, said, strict=True)])
+    values = np.array([scored(text, own) for text, own in zip(hypotheses, known, strict=True)])
     counts = np.stack([np.rint(values * FINE).astype(np.int64), np.ones(len(values), np.int64)], 1)
     interval = bootstrap(counts, lambda sums: 1000 * sums[:, 0] / sums[:, 1] / FINE)
-    many = "-".join(map(str, sorted({len(own) for own in said})))
-    signature = f"n:{len(said)}|nrefs:{many}|form:D|sigma:6|case:lc|words:\\w+|{BOOTSTRAP}"
+    many = "-".join(map(str, sorted({len(own) for own in known})))
+    signature = f"n:{len(known)}|nrefs:{many}|form:D|sigma:6|case:lc|words:\\w+|{BOOTSTRAP}"
     return Metric("CIDEr", 1000 * float(values.mean()), signature, interval)
 
 

@@ -68,7 +68,7 @@ def rouge(predicted: Sequence[str], references: Sequence[str]) -> list[Metric]:
         "ROUGE-L": [rouge_l(a, b) for a, b in both],
     }
     signature = f"f1|case:lc|tok:alphanumeric|stem:no|mean:texts|n:{len(both)}|{BOOTSTRAP}"
-    return [_mean(name, found, signature) for name, found in values.items()]
+    return [_mean(name, scores, signature) for name, scores in values.items()]
 
 
 def words_said(

@@ -86,11 +86,11 @@ def known(weights: Weights, scores: Weights | None = None) -> Aligned:
     """
     batch, heads, queries, keys = weights.shape
     nothing = [weights.new_zeros(batch, heads, length, 0) for length in (queries, keys, keys)]
-    found = Aligned(nothing[0], Memory(nothing[1], nothing[2]), Attention("dot"))
+    alignment = Aligned(nothing[0], Memory(nothing[1], nothing[2]), Attention("dot"))
     # What would be worked out when first looked at is there already.
-    found.__dict__["weights"] = _precise(weights)
-    found.__dict__["scores"] = _precise(weights.log() if scores is None else scores)
-    return found
+    alignment.__dict__["weights"] = _precise(weights)
+    alignment.__dict__["scores"] = _precise(weights.log() if scores is None else scores)
+    return alignment
 
 
 def with_weights(found: Aligned, weights: Tensor) -> Aligned:

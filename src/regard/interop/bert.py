@@ -168,7 +168,7 @@ class Bert:
         root, rows = LAYOUTS[self.kind].stack.split(".")[0], torch.tensor(self.rows)
         place = f"{root}.embeddings"
         table = self._tensor(weights, f"{place}.word_embeddings.weight")
-        found = {"encoder.embedding.table.weight": table[rows]}
+        tensors = {"encoder.embedding.table.weight": table[rows]}
         if not self._rotary:
             positions = self._tensor(weights, f"{place}.position_embeddings.weight")
             positions = positions[SHIFTS.get(self.kind, 0) :]
@@ -176,32 +176,32 @@ class Bert:
                 positions = (
                     positions + self._tensor(weights, f"{place}.token_type_embeddings.weight")[0]
                 )
-            found["encoder.embedding.position.weight"] = positions
+            tensors["encoder.embedding.position.weight"] = positions
         for end in ("weight", "bias") if self._embedding_norm else ():
             name = "layer_norm" if self.kind == "esm" else "LayerNorm"
             norm = self._tensor(weights, f"{place}.{name}.{end}")
-            found[f"encoder.embedding.norm.{end}"] = norm
-        found |= self._head(weights, table, rows)
-        put(own, list(found.items()), place, KIND, self.folder)
+            tensors[f"encoder.embedding.norm.{end}"] = norm
+        tensors |= self._head(weights, table, rows)
+        put(own, list(tensors.items()), place, KIND, self.folder)
 
     def _head(
         self, weights: Mapping[str, Tensor], table: Tensor, rows: Tensor
     ) -> dict[str, Tensor]:
         """What stands above the encoder; the output has the table of words, unless it has its own."""
-        found: dict[str, Tensor] = {}
+        tensors: dict[str, Tensor] = {}
         if self._labels_pieces:
             for end in ("weight", "bias"):
-                found[f"reader.output.{end}"] = self._tensor(weights, f"classifier.{end}")
-            return found
+                tensors[f"reader.output.{end}"] = self._tensor(weights, f"classifier.{end}")
+            return tensors
         for ours, theirs in (("inner", "dense"), ("norm", "LayerNorm")):
             for end in ("weight", "bias"):
                 name = f"{_HEAD}.transform.{theirs}.{end}"
-                found[f"reader.transform.{ours}.{end}"] = self._tensor(weights, name)
+                tensors[f"reader.transform.{ours}.{end}"] = self._tensor(weights, name)
         output = weights.get(f"{_HEAD}.decoder.weight", table)
         bias = weights.get(f"{_HEAD}.bias", weights.get(f"{_HEAD}.decoder.bias"))
         if bias is None:
             raise refused(self.folder, KIND, f"its weights lack '{_HEAD}.bias'")
-        return found | {"reader.output.weight": output[rows], "reader.output.bias": bias[rows]}
+        return tensors | {"reader.output.weight": output[rows], "reader.output.bias": bias[rows]}
 
     def _tensor(self, weights: Mapping[str, Tensor], name: str) -> Tensor:
         return tensor_of(weights, name, KIND, self.folder)
@@ -271,10 +271,10 @@ def _vocabulary(folder: Path) -> tuple[dict[str, int], bool]:
     """Pieces by their ids, and whether capitals are lost; from either form of a tokenizer."""
     whole = json_of(folder / "tokenizer.json", {})
     if not whole:
-        asked = json_of(folder / "tokenizer_config.json", {})
+        config = json_of(folder / "tokenizer_config.json", {})
         names = [line.rstrip("\r") for line in lines_of(folder / "vocab.txt")]
-        found = {name: number for number, name in enumerate(names) if name}
-        return found, bool(asked.get("do_lower_case", True))
+        vocabulary = {name: number for number, name in enumerate(names) if name}
+        return vocabulary, bool(config.get("do_lower_case", True))
     model, normal = whole.get("model") or {}, whole.get("normalizer") or {}
     cut = (whole.get("pre_tokenizer") or {}).get("type")
     lowercase = bool(normal.get("lowercase"))

@@ -228,24 +228,24 @@ class Brought:
         changes: dict[str, Any] = {"max_new_tokens": most, "do_sample": False}
         if beam is not None:
             changes["num_beams"] = beam
-        found = self.model.generate(**inputs, **changes)[0].tolist()  # type: ignore[operator]
+        ids = self.model.generate(**inputs, **changes)[0].tolist()  # type: ignore[operator]
         pad, end = self.tokenizer.pad_token_id, self.tokenizer.eos_token_id
         first = 1 if self.has_encoder else inputs["input_ids"].shape[1]
-        while len(found) > first + 1 and found[-1] == pad and pad != end:
-            found.pop()
-        return list(found)
+        while len(ids) > first + 1 and ids[-1] == pad and pad != end:
+            ids.pop()
+        return list(ids)
 
     def _room(self) -> int:
         """How many positions it can write, where it says so."""
-        found = getattr(getattr(self.model, "config", None), "max_position_embeddings", None)
-        return found if isinstance(found, int) and found > 2 else 1 << 20
+        longest = getattr(getattr(self.model, "config", None), "max_position_embeddings", None)
+        return longest if isinstance(longest, int) and longest > 2 else 1 << 20
 
     def _start(self) -> int:
         places = getattr(self.model, "generation_config", None), getattr(self.model, "config", None)
         for name in ("decoder_start_token_id", "bos_token_id"):
             for place in places:
-                if (found := getattr(place, name, None)) is not None:
-                    return int(found)
+                if (start := getattr(place, name, None)) is not None:
+                    return int(start)
         raise UsageError("this model says no first symbol", "decoder_start_token_id", "set it")
 
     def _name(self, number: int) -> str:

@@ -193,10 +193,10 @@ def compare(
         most = min(LONGEST, (room or LENGTHS) - before)
         said = ours.answer(source, most)
         same += held.answer(source, most) == said
-        expected, found = ours.chances(source, said), held.chances(source, said)
-        if found.dim() == 1:
+        expected, actual = ours.chances(source, said), held.chances(source, said)
+        if actual.dim() == 1:
             expected = expected[torch.arange(len(said)), torch.tensor(said)]
-        worst = further(worst, expected, found, expected > LIKELY)
+        worst = further(worst, expected, actual, expected > LIKELY)
         if shown is not None and isinstance(held, Shows):
             theirs = held.weights(source, said)
             for name, own in ours.weights(source, said).items():
@@ -230,15 +230,15 @@ class Ours:
         reader = self.model.decoder
         encoded = self.model.encode(torch.tensor([source if not self.continues else []]).long())
         given = source if self.continues else []
-        state, said, symbol = reader.start(encoded, len(given) + most + 1), [], reader.begin
+        state, ids, symbol = reader.start(encoded, len(given) + most + 1), [], reader.begin
         for forced in [*given, *[None] * most]:
             logits, state = reader.step(state, torch.tensor([symbol]))
             symbol = int(logits[0].argmax()) if forced is None else forced
             if forced is None:
-                said.append(symbol)
+                ids.append(symbol)
                 if symbol == reader.end:
                     break
-        return said
+        return ids
 
     def chances(self, source: list[int], said: list[int]) -> Tensor:
         """All choices of all steps."""
@@ -254,10 +254,10 @@ class Ours:
         """Of every attention, by what it is: `cross.0.weights`, `encoder.self.0.weights`."""
         with watch(self.model) as seen:
             self.chances(source, said)
-        found = {}
+        maps = {}
         for path, calls in seen.items():
             site = calls[0].attention.site
             assert site is not None
             side = "encoder." if self.writes and site.queries == SOURCE else ""
-            found[f"{side}{site.role}.{site.layer}.weights"] = seen.weights(path)
-        return found
+            maps[f"{side}{site.role}.{site.layer}.weights"] = seen.weights(path)
+        return maps

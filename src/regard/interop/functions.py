@@ -76,16 +76,16 @@ class Functions(TorchFunctionMode):
         query, key, value = (meant[name] for name in names[:3])
         mask, causal = meant.get("attn_mask"), meant.get("is_causal", False)
         if query.is_nested:
-            found = _nested(query, key, value, causal, meant.get("scale"))
+            alignment = _nested(query, key, value, causal, meant.get("scale"))
         else:
             states = _all_four((query, key, value), mask)
-            found = aligned(*states, causal=causal, scale=meant.get("scale"))
-        edited = self.hearer.hear(found)
+            alignment = aligned(*states, causal=causal, scale=meant.get("scale"))
+        edited = self.hearer.hear(alignment)
         if edited is None:
             return func(*given, **named)
         if query.is_nested:
             raise unedited("nested tensors")
-        context = (edited @ found.memory.value).to(value.dtype)
+        context = (edited @ alignment.memory.value).to(value.dtype)
         if query.dim() == 4:
             return context
         lead = torch.broadcast_shapes(query.shape[:-3], key.shape[:-3])
@@ -97,12 +97,12 @@ class Functions(TorchFunctionMode):
         bound = _HEADS.bind(*given, **named)
         bound.apply_defaults()
         meant = bound.arguments
-        found = projected(meant)
-        edited = self.hearer.hear(found, crosses=meant["query"] is not meant["key"])
+        alignment = projected(meant)
+        edited = self.hearer.hear(alignment, crosses=meant["query"] is not meant["key"])
         output, weights = func(*given, **named)
         if edited is None:
             return output, weights
-        merged = (edited @ found.memory.value).transpose(1, 2).flatten(2)
+        merged = (edited @ alignment.memory.value).transpose(1, 2).flatten(2)
         states = F.linear(merged.to(output.dtype), meant["out_proj_weight"], meant["out_proj_bias"])
         return states.transpose(0, 1).reshape(output.shape), weights
 
@@ -196,17 +196,17 @@ def projected(given: Mapping[str, Any]) -> Aligned:
 def _masks(given: Mapping[str, Any], sizes: tuple[int, int], extra: int) -> Tensor | None:
     """Both masks of `nn.MultiheadAttention` as one to add; its True means `may not look`."""
     batch, heads = sizes
-    found = []
+    masks = []
     pattern, padding = given["attn_mask"], given["key_padding_mask"]
     if pattern is not None:
         pattern = pattern.view(batch, heads, *pattern.shape[-2:]) if pattern.dim() == 3 else pattern
-        found.append(_added(pattern if pattern.dim() == 4 else pattern[None, None]))
+        masks.append(_added(pattern if pattern.dim() == 4 else pattern[None, None]))
     if padding is not None:
         padding = padding[None] if padding.dim() == 1 else padding
-        found.append(_added(padding[:, None, None]))
-    if not found:
+        masks.append(_added(padding[:, None, None]))
+    if not masks:
         return None
-    total = found[0] if len(found) == 1 else found[0] + found[1]
+    total = masks[0] if len(masks) == 1 else masks[0] + masks[1]
     return F.pad(total, (0, extra))
 
 

@@ -118,12 +118,12 @@ class Gpt2:
             tied=self._tied,
             output_bias=len(self.said) < len(self.rows),
         )
-        asked = {**config, **json_of(self.folder / "generation_config.json", {})}
+        generation = {**config, **json_of(self.folder / "generation_config.json", {})}
         decode = DecodeSettings(
-            beam=asked.get("num_beams") or 1,
+            beam=generation.get("num_beams") or 1,
             penalty="average",
-            alpha=asked.get("length_penalty") or 1.0,
-            max_length=min(asked.get("max_length") or MOST, config["n_positions"] - 1),
+            alpha=generation.get("length_penalty") or 1.0,
+            max_length=min(generation.get("max_length") or MOST, config["n_positions"] - 1),
         )
         return RunSettings(
             task=Language.name,
@@ -146,16 +146,16 @@ class Gpt2:
         rows = torch.tensor(self.rows)
         embedding = "gpt_neox.embed_in.weight" if self._rotates else "transformer.wte.weight"
         output = "embed_out.weight" if self._rotates else "lm_head.weight"
-        found = {"reader.embedding.table.weight": self._tensor(weights, embedding)[rows]}
+        tensors = {"reader.embedding.table.weight": self._tensor(weights, embedding)[rows]}
         if not self._rotates:
             positions = self._tensor(weights, "transformer.wpe.weight")
-            found["reader.embedding.position.weight"] = positions
+            tensors["reader.embedding.position.weight"] = positions
         if not self._tied:
-            found["reader.output.weight"] = self._tensor(weights, output)[rows]
+            tensors["reader.output.weight"] = self._tensor(weights, output)[rows]
         if "reader.output.bias" in own:
             unsaid = [number not in self.said for number in range(len(rows))]
-            found["reader.output.bias"] = torch.tensor(unsaid) * UNSAID
-        put(own, list(found.items()), embedding, KIND, self.folder)
+            tensors["reader.output.bias"] = torch.tensor(unsaid) * UNSAID
+        put(own, list(tensors.items()), embedding, KIND, self.folder)
 
     def _tensor(self, weights: Mapping[str, Tensor], name: str) -> Tensor:
         return tensor_of(weights, name, KIND, self.folder)
@@ -252,7 +252,7 @@ def _vocabulary(folder: Path) -> tuple[dict[str, int], list[tuple[str, str]]]:
             "its tokenizer puts a space in front": bool(cut.get("add_prefix_space")),
         },
     )
-    found = dict(model["vocab"])
-    found |= {one["content"]: one["id"] for one in whole.get("added_tokens") or ()}
+    vocabulary = dict(model["vocab"])
+    vocabulary |= {one["content"]: one["id"] for one in whole.get("added_tokens") or ()}
     merges = [one if isinstance(one, list) else one.split(" ") for one in model["merges"]]
-    return found, [(left, right) for left, right in merges]
+    return vocabulary, [(left, right) for left, right in merges]

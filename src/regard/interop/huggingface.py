@@ -70,7 +70,7 @@ def _configurations(model: nn.Module) -> list[Any]:
     library = sys.modules.get("transformers")
     if library is None:
         return []
-    found: dict[int, Any] = {}
+    configurations: dict[int, Any] = {}
     for module in model.modules():
         if not isinstance(module, library.PreTrainedModel):
             continue
@@ -78,8 +78,8 @@ def _configurations(model: nn.Module) -> list[Any]:
             for part in module.modules():
                 own = getattr(part, "config", None)
                 if isinstance(own, library.PreTrainedConfig):
-                    found.setdefault(id(own), own)
-    return list(found.values())
+                    configurations.setdefault(id(own), own)
+    return list(configurations.values())
 
 
 def _registered(name: str) -> str:
@@ -117,10 +117,10 @@ class _Before:
             return own(module, *states, attention_mask, **dict(named))
         with listener.hush():
             context, weights = own(module, *states, attention_mask, **dict(named))
-            found = self._explained(module, states, attention_mask, named, context, weights)
-        if found is None:  # nothing here says what it did: torch's functions are listened to
+            alignment = self._explained(module, states, attention_mask, named, context, weights)
+        if alignment is None:  # nothing here says what it did: torch's functions are listened to
             return own(module, *states, attention_mask, **dict(named))
-        edited = listener.told(module, found)
+        edited = listener.told(module, alignment)
         if edited is None:
             return context, weights
         values = value.repeat_interleave(edited.shape[1] // value.shape[1], 1)
@@ -136,19 +136,19 @@ class _Before:
         weights: Tensor | None,
     ) -> Aligned | None:
         """The alignment that explains this context: of queries and keys, or of weights that are known."""
-        found = _found(self.name, module, states, mask, named)
+        alignment = _found(self.name, module, states, mask, named)
         drops = module.training and bool(named.get("dropout"))
         # torch's own function knows of nothing that would make weights other than a softmax.
         unlike = self.name != "sdpa" and any(named.get(name) is not None for name in UNLIKE)
-        if drops or (not unlike and explains(found, states[2], context)):
-            return found if drops or weights is None else with_weights(found, weights)
+        if drops or (not unlike and explains(alignment, states[2], context)):
+            return alignment if drops or weights is None else with_weights(alignment, weights)
         if weights is None or weights.dim() != 4:
-            weights = _eager(module, states, found.allowed, named)
+            weights = _eager(module, states, alignment.allowed, named)
         if weights is None:
             return None
         keys = states[1].shape[2]  # a sink may stand behind the keys
-        found = known(weights[..., :keys])
-        return found if explains(found, states[2], context) else None
+        alignment = known(weights[..., :keys])
+        return alignment if explains(alignment, states[2], context) else None
 
 
 def _function(module: nn.Module, name: str) -> Callable[..., tuple[Tensor, Tensor | None]]:

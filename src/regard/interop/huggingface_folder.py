@@ -80,14 +80,14 @@ class Opened:
         if not self.writes:
             return self.chances(source, []).argmax(-1).tolist()
         given = torch.tensor([source if self.reads else [BEGIN, *source]])
-        found = self.model.generate(
+        ids = self.model.generate(
             given,
             attention_mask=torch.ones_like(given),
             num_beams=1,
             do_sample=False,
             max_length=most + (1 if self.reads else given.shape[1]),
         )[0].tolist()
-        return found[1:] if self.reads else found[given.shape[1] :]
+        return ids[1:] if self.reads else ids[given.shape[1] :]
 
     def chances(self, source: list[int], said: list[int]) -> Tensor:
         """Forced once."""

@@ -57,10 +57,10 @@ def bring_in(folder: Path, out: Path) -> Run:
     """Write a run folder with the model of this one: settings, tokenizer, weights and a card."""
     if out.exists():
         raise UsageError(f"{out.name} is there already", str(out), "choose a new folder")
-    found = understood(folder)
-    task, settings = found.task(), found.settings()
+    incoming = understood(folder)
+    task, settings = incoming.task(), incoming.settings()
     model = build(settings.model, task.sizes)
-    found.fill(model, _weights(folder, found.opener))
+    incoming.fill(model, _weights(folder, incoming.opener))
     notes = {"format": "pt", "regard": __version__}
     layout = weights.lay_out(model.state_dict(), notes)
     with files.new_folder(out, out.name, layout.size) as temporary:
@@ -88,10 +88,10 @@ def understood(folder: Path) -> Incoming:
 def first_lines(path: Path, most: int) -> list[str]:
     """The first lines of a text file that say something."""
     content = read_bounded(path, "text file", 1 << 28).decode("utf-8", "replace")
-    found = [line for line in content.splitlines() if line.strip()][:most]
-    if not found:
+    lines = [line for line in content.splitlines() if line.strip()][:most]
+    if not lines:
         raise UsageError("this file has no text to compare", str(path), "name another")
-    return found
+    return lines
 
 
 @final
@@ -117,24 +117,24 @@ class Parity:
 def compare(run: Run, folder: Path, texts: Sequence[str]) -> Parity:
     """Both models answer greedily, the same symbols are forced through both, and numbers are compared."""
     library = library_for(str(folder))
-    found, ours, task = understood(folder), Ours(Outgoing.of(run)), run.task
+    incoming, ours, task = understood(folder), Ours(Outgoing.of(run)), run.task
     with quiet(library):
-        kind = getattr(library, found.opener)
+        kind = getattr(library, incoming.opener)
         theirs = kind.from_pretrained(folder, local_files_only=True).eval()
     tokenizer = _tokenizer(library, folder)
     same_ids, same_answers, worst = 0, 0, 0.0
-    rows, columns = torch.tensor(found.rows), torch.tensor(found.columns)
+    rows, columns = torch.tensor(incoming.rows), torch.tensor(incoming.columns)
     room = Room.of(run.settings.model).written
-    unsaid = torch.tensor([n not in found.said for n in range(len(columns))])
+    unsaid = torch.tensor([n not in incoming.said for n in range(len(columns))])
     for text in texts:
-        source = found.source(task, text)
+        source = incoming.source(task, text)
         given = rows[torch.tensor(source, dtype=torch.long)]
         if tokenizer is not None:
             framed = rows[torch.tensor(ours.framed(source), dtype=torch.long)].tolist()
             same_ids += tokenizer(text)["input_ids"] in (given.tolist(), framed)
         before = len(source) if ours.continues else 0
         written = ours.answer(source, min(LONGEST, (room or LENGTHS) - before))
-        logits = found.forced(theirs, given, columns[torch.tensor(written)])
+        logits = incoming.forced(theirs, given, columns[torch.tensor(written)])
         expected = logits[:, columns].masked_fill(unsaid, -torch.inf).log_softmax(-1)
         same_answers += expected.argmax(-1).tolist() == written
         worst = further(worst, expected, ours.chances(source, written), expected > LIKELY)
@@ -161,12 +161,12 @@ def _config(folder: Path) -> dict[str, Any]:
             remedy="name a folder that save_pretrained wrote",
         )
     try:
-        found = json.loads(read_bounded(path, "configuration", 1 << 22))
+        config = json.loads(read_bounded(path, "configuration", 1 << 22))
     except (json.JSONDecodeError, UnicodeDecodeError):
-        found = None
-    if not isinstance(found, dict):
+        config = None
+    if not isinstance(config, dict):
         raise ModelFileError("config.json is damaged", str(path), "get it again")
-    return found
+    return config
 
 
 def _weights(folder: Path, opener: str) -> Mapping[str, Tensor]:

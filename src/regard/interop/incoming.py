@@ -88,12 +88,12 @@ def json_of(path: Path, missing: dict[str, Any] | None = None) -> dict[str, Any]
     if not path.is_file():
         raise ModelFileError(f"{path.name} is missing", str(path), "get it again")
     try:
-        found = json.loads(read_bounded(path, "file of a model", 1 << 26))
+        tree = json.loads(read_bounded(path, "file of a model", 1 << 26))
     except (json.JSONDecodeError, UnicodeDecodeError):
-        found = None
-    if not isinstance(found, dict):
+        tree = None
+    if not isinstance(tree, dict):
         raise ModelFileError(f"{path.name} is not what it should be", str(path), "get it again")
-    return found
+    return tree
 
 
 def lines_of(path: Path) -> list[str]:

@@ -46,8 +46,8 @@ def _folded(rows: Tensor, heads: int) -> Tensor:
 
 
 def _heads_of(module: nn.Module) -> int | None:
-    found = (getattr(module, name, None) for name in HEADS)
-    return next((one for one in found if isinstance(one, int) and one > 1), None)
+    counts = (getattr(module, name, None) for name in HEADS)
+    return next((one for one in counts if isinstance(one, int) and one > 1), None)
 
 
 def _is_batch(size: int, given: Sequence[Any]) -> bool:

@@ -98,7 +98,7 @@ class Marian:
 
     def settings(self) -> RunSettings:
         """What our modules need to be the same model, and how it answers by its own settings."""
-        asked = {**self.config, **self.generation}
+        generation = {**self.config, **self.generation}
         return RunSettings(
             task=Translate.name,
             text=self.text,
@@ -107,9 +107,9 @@ class Marian:
                 reader=TransformerReaderSettings(**self._stack("decoder"), output_bias=True),
             ),
             decode=DecodeSettings(
-                beam=asked.get("num_beams", 1),
+                beam=generation.get("num_beams", 1),
                 penalty="average",
-                alpha=asked.get("length_penalty", 1.0),
+                alpha=generation.get("length_penalty", 1.0),
                 max_length=self.config["max_position_embeddings"] - 1,
             ),
         )
@@ -166,12 +166,12 @@ def _both(ours: str, theirs: str) -> Iterator[tuple[str, str]]:
 
 def _missing(folder: Path, known: Mapping[str, Any]) -> tuple[str, ...]:
     """Pieces that text is cut into and the vocabulary lacks: unknown, but cut as they are."""
-    found: dict[str, None] = {}
+    missing: dict[str, None] = {}
     for side in ("source", "target"):
         for piece in SentencePiece.read(folder / f"{side}.spm").pieces:
             if piece.kind == NORMAL and piece.text not in known and piece.text not in SPECIALS:
-                found[piece.text] = None
-    return tuple(found)
+                missing[piece.text] = None
+    return tuple(missing)
 
 
 def _refuse_others(folder: Path, config: Mapping[str, Any]) -> None:

@@ -68,14 +68,14 @@ class Opened:
             return self.chances(source, []).argmax(-1).tolist()
         known = self.encode([source]) if self.reads else {}
         tokens = [BEGIN] if self.reads else [BEGIN, *source]
-        found = self.step(np.array([tokens], np.int64), {}, known)
-        said: list[int] = []
-        while len(said) < most:
-            said.append(int(found["logits"][0, -1].argmax()))
-            if said[-1] == END:
+        outputs = self.step(np.array([tokens], np.int64), {}, known)
+        ids: list[int] = []
+        while len(ids) < most:
+            ids.append(int(outputs["logits"][0, -1].argmax()))
+            if ids[-1] == END:
                 break
-            found = self.step(np.array([said[-1:]], np.int64), found, known)
-        return said
+            outputs = self.step(np.array([ids[-1:]], np.int64), outputs, known)
+        return ids
 
     def chances(self, source: list[int], said: list[int]) -> Tensor:
         """Forced in one step of many symbols."""
@@ -83,9 +83,9 @@ class Opened:
 
     def weights(self, source: list[int], said: list[int]) -> dict[str, Tensor]:
         """Of every attention, the encoder's under `encoder.`."""
-        found = self.forced(source, said)
+        outputs = self.forced(source, said)
         return {
-            name: torch.from_numpy(one) for name, one in found.items() if name.endswith("weights")
+            name: torch.from_numpy(one) for name, one in outputs.items() if name.endswith("weights")
         }
 
     def forced(self, source: list[int], said: list[int]) -> dict[str, np.ndarray]:
@@ -96,9 +96,9 @@ class Opened:
             return {**known, "logits": rows.reshape(1, -1, rows.shape[-1])}
         before = [] if self.reads else source
         tokens = np.array([[BEGIN, *before, *said[:-1]]], np.int64)
-        found = self.step(tokens, {}, known)
+        outputs = self.step(tokens, {}, known)
         own = {f"encoder.{name}": one for name, one in known.items() if name.endswith("weights")}
-        return {**found, **own, "logits": found["logits"][:, len(before) :]}
+        return {**outputs, **own, "logits": outputs["logits"][:, len(before) :]}
 
 
 def _session(path: Path) -> Any:

@@ -35,10 +35,10 @@ def refuse(clauses: Sequence[Clause], form: str, where: str, instead: str) -> No
     """Say every clause that a format does not hold; nothing where it holds all."""
     if not clauses:
         return
-    said = "; ".join(
+    reasons = "; ".join(
         f"{one.setting} is {_shown(one.value)}, and it holds {one.holds}" for one in clauses
     )
-    raise UsageError(f"{form} cannot hold this model: {said}", where=where, remedy=instead)
+    raise UsageError(f"{form} cannot hold this model: {reasons}", where=where, remedy=instead)
 
 
 def _shown(value: Any) -> str:
@@ -66,15 +66,15 @@ class Outgoing:
     @property
     def stacks(self) -> dict[str, StackSettings]:
         """The Transformer stacks by where their settings are."""
-        found: dict[str, StackSettings] = {}
+        stacks: dict[str, StackSettings] = {}
         if (
             isinstance(self.settings.encoder, TransformerSettings)
             and self.model.encoder is not None
         ):
-            found["encoder"] = self.settings.encoder
+            stacks["encoder"] = self.settings.encoder
         if isinstance(self.settings.reader, TransformerReaderSettings):
-            found["reader"] = self.settings.reader
-        return found
+            stacks["reader"] = self.settings.reader
+        return stacks
 
     def heads(self, name: str) -> int:
         """How many heads of this width fill the stack; pruned ones count, as heads that say nothing."""
@@ -165,17 +165,17 @@ class Outgoing:
 
 def kinds(settings: ModelSettings, encoder: str | None, reader: str) -> list[Clause]:
     """Whether the two parts are of the kinds that a format holds; none holds one that copies (See 2017)."""
-    found = []
+    faults = []
     own = None if settings.encoder is None else settings.encoder.kind
     if settings.encoders:
-        found.append(Clause("model.encoders", ", ".join(settings.encoders), "one source"))
+        faults.append(Clause("model.encoders", ", ".join(settings.encoders), "one source"))
     if own != encoder:
-        found.append(Clause("model.encoder.kind", own or "none", encoder or "none"))
+        faults.append(Clause("model.encoder.kind", own or "none", encoder or "none"))
     if settings.reader.kind != reader:
-        found.append(Clause("model.reader.kind", settings.reader.kind, reader))
+        faults.append(Clause("model.reader.kind", settings.reader.kind, reader))
     if getattr(settings.reader, "copies", False):
-        found.append(Clause("model.reader.copies", True, "a decoder that does not copy"))
-    return found
+        faults.append(Clause("model.reader.copies", True, "a decoder that does not copy"))
+    return faults
 
 
 _RESIDUAL_ROWS = (".attention.output", ".cross.output", ".narrow")
@@ -184,16 +184,16 @@ _RESIDUAL_COLUMNS = (".query", ".key", ".value", ".widen", "table", "reader.outp
 
 def reordered(state: dict[str, Tensor], order: Tensor) -> dict[str, Tensor]:
     """The same model with the neurons between blocks in another order: nothing but sums changes."""
-    found = {}
+    ordered = {}
     for name, tensor in state.items():
         place, _, end = name.rpartition(".")
         if place.endswith("norm") or (place.endswith(_RESIDUAL_ROWS)):
-            found[name] = tensor[order]
+            ordered[name] = tensor[order]
         elif end == "weight" and place.endswith(_RESIDUAL_COLUMNS):
-            found[name] = tensor[:, order]
+            ordered[name] = tensor[:, order]
         else:
-            found[name] = tensor
-    return found
+            ordered[name] = tensor
+    return ordered
 
 
 def interleaved_to_halves(width: int) -> Tensor:

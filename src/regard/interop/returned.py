@@ -95,7 +95,7 @@ class Returned:
 
     def settings(self) -> RunSettings:
         """What our modules need to be the same model, and how it answers by its own settings."""
-        asked = {**self.config, **json_of(self.folder / "generation_config.json", {})}
+        generation = {**self.config, **json_of(self.folder / "generation_config.json", {})}
         longest = self.config["max_position_embeddings"]
         return RunSettings(
             task=Translate.name,
@@ -108,10 +108,10 @@ class Returned:
                 share_embedding=self._tied,
             ),
             decode=DecodeSettings(
-                beam=asked.get("num_beams") or 1,
+                beam=generation.get("num_beams") or 1,
                 penalty="average",
-                alpha=asked.get("length_penalty", 1.0),
-                max_length=min(asked.get("max_length") or longest, longest),
+                alpha=generation.get("length_penalty", 1.0),
+                max_length=min(generation.get("max_length") or longest, longest),
             ),
         )
 
@@ -127,7 +127,7 @@ class Returned:
     def fill(self, model: Model, weights: Mapping[str, Tensor]) -> None:
         """The folder's numbers in our modules; a table that is shared is written once for each."""
         own, kind, config = model.state_dict(), self.kind, self.config
-        found: dict[str, Tensor] = {}
+        tensors: dict[str, Tensor] = {}
         for ours, theirs in _SIDES:
             layers, heads = config[f"{theirs}_layers"], config[f"{theirs}_attention_heads"]
             fill_blocks(
@@ -141,17 +141,17 @@ class Returned:
                 folder=self.folder,
             )
             table = "model.shared.weight" if self._tied else f"model.{theirs}.embed_tokens.weight"
-            found[f"{ours}.embedding.table.weight"] = self._tensor(weights, table)
+            tensors[f"{ours}.embedding.table.weight"] = self._tensor(weights, table)
             if kind != "marian":
                 positions = self._tensor(weights, f"model.{theirs}.embed_positions.weight")
-                found[f"{ours}.embedding.position.weight"] = positions[SHIFTS.get(kind, 0) :]
+                tensors[f"{ours}.embedding.position.weight"] = positions[SHIFTS.get(kind, 0) :]
             for end in ("weight", "bias") if kind in _NORMED else ():
                 norm = self._tensor(weights, f"model.{theirs}.layernorm_embedding.{end}")
-                found[f"{ours}.embedding.norm.{end}"] = norm
+                tensors[f"{ours}.embedding.norm.{end}"] = norm
         output = "model.shared.weight" if self._tied else "lm_head.weight"
-        found["reader.output.weight"] = self._tensor(weights, output)
-        found["reader.output.bias"] = self._tensor(weights, "final_logits_bias")[0]
-        put(own, list(found.items()), "model.shared.weight", kind, self.folder)
+        tensors["reader.output.weight"] = self._tensor(weights, output)
+        tensors["reader.output.bias"] = self._tensor(weights, "final_logits_bias")[0]
+        put(own, list(tensors.items()), "model.shared.weight", kind, self.folder)
 
     def _tensor(self, weights: Mapping[str, Tensor], name: str) -> Tensor:
         return tensor_of(weights, name, self.kind, self.folder)

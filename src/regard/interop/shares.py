@@ -56,8 +56,8 @@ class _Followed:
             return self.dim
         step, size = self.kept.stride(self.dim), self.kept.shape[self.dim]
         steps = zip(view.stride(), view.shape, strict=True)
-        found = [n for n, (own, length) in enumerate(steps) if own == step and 1 < length <= size]
-        return found[0] if len(found) == 1 else None
+        places = [n for n, (own, length) in enumerate(steps) if own == step and 1 < length <= size]
+        return places[0] if len(places) == 1 else None
 
     def part(self, other: Tensor | None, view: Tensor) -> Tensor:
         """What a view of `kept` is of another tensor that lies alike."""
@@ -107,8 +107,8 @@ class Shares:
             return self._product(func, values, more, tell)
         if func in _SUMS and (edited := self._summed(values, more, tell)) is not None:
             values[0] = edited
-        if func is F.dropout and named.get("inplace") and (found := self._of(values[0])):
-            found.shown = found.kept.detach().clone(memory_format=torch.preserve_format)
+        if func is F.dropout and named.get("inplace") and (share := self._of(values[0])):
+            share.shown = share.kept.detach().clone(memory_format=torch.preserve_format)
         result = func(*values, **more)
         return self._multiplied(func, values, more, result)
 
@@ -119,16 +119,16 @@ class Shares:
         if not isinstance(result, Tensor) or self._of(result) is not None:
             return result
         for place, one in enumerate(values):
-            found = self._of(one)
-            axis = None if found is None else found.axis(one)
-            if found is None or axis is None:
+            share = self._of(one)
+            axis = None if share is None else share.axis(one)
+            if share is None or axis is None:
                 continue
             if func in _TIMES and result.shape != one.shape:
                 keys = result.dim() - one.dim() + axis
                 if len(values) == 2 and not _is_table(values[1 - place]):
-                    self._pending.append(_Pending(result, func, values, place, found, keys))
+                    self._pending.append(_Pending(result, func, values, place, share, keys))
             elif _is_whole(result):
-                made = _made(func, found, axis, place, values, named, result)
+                made = _made(func, share, axis, place, values, named, result)
                 self._followed.extend([] if made is None else [made])
             break
         return result
@@ -141,25 +141,25 @@ class Shares:
         places = [n for n, one in enumerate(values) if isinstance(one, Tensor)]
         pair = places[1:] if func in (torch.baddbmm, Tensor.baddbmm) else places
         for place, other in (pair, pair[::-1]) if len(pair) == 2 else ():
-            view, found = values[place], self._of(values[place])
-            if found is None:
+            view, share = values[place], self._of(values[place])
+            if share is None:
                 continue
             left = (place < other) is not (func is Tensor.__rmatmul__)
             if func is torch.einsum:
                 axes = by_einsum(values[0], view, values[other], first=left)
             else:
                 axes = by_matmul(view, left=left)
-            if axes is not None and found.axis(view) == axes.keys:
+            if axes is not None and share.axis(view) == axes.keys:
                 if _is_table(values[other]):
                     continue
-                _told(found, view, axes, tell)
-                values[place] = found.part(found.edited, view)
+                _told(share, view, axes, tell)
+                values[place] = share.part(share.edited, view)
                 break
             result = func(*values, **named)
             if func is torch.einsum:
-                kept = mixed_by_einsum(values[0], found.axis(view), first=left)
+                kept = mixed_by_einsum(values[0], share.axis(view), first=left)
             else:
-                kept = result.dim() - (2 if left else 1) if found.axis(view) is not None else None
+                kept = result.dim() - (2 if left else 1) if share.axis(view) is not None else None
             if kept is not None and _is_whole(result):  # heads are mixed, or queries
                 self._followed.append(_Followed(result, kept, result.detach().log()))
             return result
@@ -316,13 +316,13 @@ def _is_one_of_heads(found: _Followed, view: Tensor) -> bool:
 
 def _aligned(weights: Tensor, scores: Tensor) -> Aligned:
     """With the scores where the weights are still their softmax, else with logarithms."""
-    found = softmax(scores)
+    alignment = softmax(scores)
     seeing = (
-        found.weights.sum(-1, keepdim=True) > 0
+        alignment.weights.sum(-1, keepdim=True) > 0
     )  # who may see nothing is everybody's own affair
     near = 1e-6 if weights.dtype in (torch.float32, torch.float64) else 1e-2
-    if bool((((found.weights - weights) * seeing).abs() <= near).all()):
-        return found
+    if bool((((alignment.weights - weights) * seeing).abs() <= near).all()):
+        return alignment
     weights = weights.nan_to_num()
     return known(weights, weights.clamp_min(0).log())
 

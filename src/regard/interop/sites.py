@@ -28,7 +28,7 @@ def sites_of(
     """
     encoder = _encoder_path(model, recorder) if SOURCE in axes and INPUTS in axes else None
     counts: dict[Kind, int] = {}
-    found = []
+    sites = []
     for path, number, own in _calls(recorder):
         kind = _kind(path, own, recorder, axes, encoder, states)
         sides = {"encoder-self": (SOURCE, SOURCE), "decoder-self": (INPUTS, INPUTS)}
@@ -39,8 +39,8 @@ def sites_of(
         layer = counts.get(kind, 0)
         counts[kind] = layer + 1
         place = path if number == 0 else f"{path}#{number + 1}"
-        found.append(_site(place, kind, layer, names, call))
-    return tuple(found)
+        sites.append(_site(place, kind, layer, names, call))
+    return tuple(sites)
 
 
 def _calls(recorder: Recorder) -> Iterator[tuple[str, int, Aligned]]:

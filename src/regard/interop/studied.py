@@ -70,11 +70,11 @@ def sense_steps_of(
         return brought.axis(text)
 
     check_read(word, axis_of(word))
-    found = find(word, texts, axis_of)[:most]
+    occurrences = find(word, texts, axis_of)[:most]
     table = brought.model.get_input_embeddings().weight  # type: ignore[operator]
     labelled, states, static = [], [], []
-    for number, one in enumerate(found):
-        yield number, len(found)
+    for number, one in enumerate(occurrences):
+        yield number, len(occurrences)
         pieces = [n for n, own in enumerate(axis_of(one.text).word_ids) if own == one.place]
         ids, layers = brought.layers(one.text)
         states.append([layer[pieces].mean(0) for layer in layers])

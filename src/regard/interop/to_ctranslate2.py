@@ -207,7 +207,7 @@ class Opened:
         """One hypothesis; the end symbol may come first."""
         given = [self.source[number] for number in source]
         if self.reads:
-            found = self.model.translate_batch(
+            results = self.model.translate_batch(
                 [given],
                 beam_size=1,
                 min_decoding_length=0,
@@ -215,8 +215,8 @@ class Opened:
                 max_input_length=0,
                 return_end_token=True,
             )
-            return [self.ids[name] for name in found[0].hypotheses[0]]
-        found = self.model.generate_batch(
+            return [self.ids[name] for name in results[0].hypotheses[0]]
+        results = self.model.generate_batch(
             [[SPECIALS[BEGIN], *given]],
             beam_size=1,
             sampling_topk=1,
@@ -225,7 +225,7 @@ class Opened:
             include_prompt_in_result=False,
             return_end_token=True,
         )
-        return list(found[0].sequences_ids[0])
+        return list(results[0].sequences_ids[0])
 
     def chances(self, source: list[int], said: list[int]) -> Tensor:
         """Of what was said alone: it gives no others."""
@@ -235,7 +235,7 @@ class Opened:
         words = [self.target[number] for number in said]
         if self.reads:
             ended = words[-1] == SPECIALS[2]
-            (found,) = self.model.score_batch([given], [words[:-1] if ended else words])
-            return torch.tensor(found.log_probs[: len(said)])
-        (found,) = self.model.score_batch([[SPECIALS[BEGIN], *given, *words]])
-        return torch.tensor(found.log_probs[len(given) :])
+            (scored,) = self.model.score_batch([given], [words[:-1] if ended else words])
+            return torch.tensor(scored.log_probs[: len(said)])
+        (scored,) = self.model.score_batch([[SPECIALS[BEGIN], *given, *words]])
+        return torch.tensor(scored.log_probs[len(given) :])

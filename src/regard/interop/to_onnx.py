@@ -198,8 +198,8 @@ def _card(name: str, graphs: Sequence[_Graph]) -> str:
     for graph in graphs:
         lines += ["", f"## {graph.name}.onnx", "", "| input | dynamic axes |", "|---|---|"]
         for one, axes in zip(graph.inputs, graph.shapes, strict=True):
-            said = ", ".join(f"{number}: {axis}" for number, axis in axes.items())
-            lines.append(f"| `{one}` | {said} |")
+            named = ", ".join(f"{number}: {axis}" for number, axis in axes.items())
+            lines.append(f"| `{one}` | {named} |")
         lines += ["", "Outputs: " + ", ".join(f"`{one}`" for one in graph.outputs)]
     lines += [
         "",

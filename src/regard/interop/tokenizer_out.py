@@ -82,14 +82,14 @@ def around(task: Task, codec: Codec) -> str:
 def codec_of_task(task: Task, where: str) -> Codec:
     """The vocabulary of what it reads, or of what it continues."""
     names = ("target",) if task.reads_nothing else ("source", "target")
-    found = next((own for name in names if (own := getattr(task, name, None))), None)
-    if task.features or not isinstance(found, Codec):
+    codec = next((own for name in names if (own := getattr(task, name, None))), None)
+    if task.features or not isinstance(codec, Codec):
         raise UsageError(
             f"the {task.name} task reads no text, and this format is for text",
             where=where,
             remedy="export a model that reads text",
         )
-    return found
+    return codec
 
 
 def _tokenizer(codec: Codec, template: str) -> Tokenizer:
@@ -175,9 +175,9 @@ def _json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(read_bounded(path, "tokenizer", 1 << 28))
+        tree = json.loads(read_bounded(path, "tokenizer", 1 << 28))
     except (json.JSONDecodeError, UnicodeDecodeError):
-        found = None
-    if not isinstance(found, dict):
+        tree = None
+    if not isinstance(tree, dict):
         raise ModelFileError(f"{path.name} is damaged", str(path), "get it again")
-    return found
+    return tree

@@ -111,12 +111,12 @@ class Checkpoints:
     def latest(self, device: str | torch.device = "cpu") -> Checkpoint | None:
         """The newest undamaged checkpoint, with a warning for each newer one that was passed over."""
         warnings: list[str] = []
-        for found in self._found():
+        for stored in self._found():
             try:
-                return _load(found, device, tuple(warnings))
+                return _load(stored, device, tuple(warnings))
             except (ModelFileError, DiskError) as fault:
-                self._damaged.add(found.folder)
-                warnings.append(f"checkpoint {found.folder.name} was skipped: {fault.what}")
+                self._damaged.add(stored.folder)
+                warnings.append(f"checkpoint {stored.folder.name} was skipped: {fault.what}")
         if warnings:
             raise ModelFileError(
                 f"no checkpoint can be used; {'; '.join(warnings)}",
@@ -127,9 +127,9 @@ class Checkpoints:
 
     def load(self, step: int, device: str | torch.device = "cpu") -> Checkpoint:
         """The checkpoint of one step."""
-        for found in self._found():
-            if found.step == step:
-                return _load(found, device)
+        for stored in self._found():
+            if stored.step == step:
+                return _load(stored, device)
         steps = ", ".join(str(known) for known in self.steps()) or "none"
         raise UsageError(
             f"there is no checkpoint of step {step}", str(self.folder), f"there are: {steps}"
@@ -137,7 +137,7 @@ class Checkpoints:
 
     def steps(self) -> list[int]:
         """The steps that have a checkpoint, damaged or not, in rising order."""
-        return sorted({found.step for found in self._found()})
+        return sorted({stored.step for stored in self._found()})
 
     def sweep(self) -> list[str]:
         """Remove what killed processes left unfinished; for the holder of the run's lock."""
@@ -154,7 +154,7 @@ class Checkpoints:
         return sorted(checkpoints, reverse=True)
 
     def _write(self, content: _Content) -> None:
-        attempts = [found.attempt for found in self._found() if found.step == content.step]
+        attempts = [stored.attempt for stored in self._found() if stored.step == content.step]
         again = f"-{max(attempts) + 1}" if attempts else ""
         final = self.folder / f"step-{content.step:09d}{again}"
         with files.new_folder(final, str(content.step), content.size) as temporary:

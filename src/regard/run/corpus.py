@@ -92,8 +92,8 @@ class Corpus:
 
     def examples(self, role: Role, tally: Tally | None = None) -> Iterator[Example]:
         """Training or validation examples; no example is ever both. The tally counts what was unusable."""
-        found = self._all(role, tally)
-        return found if role == "valid" else islice(found, self.settings.examples)
+        examples = self._all(role, tally)
+        return examples if role == "valid" else islice(examples, self.settings.examples)
 
     def source(self, role: Role) -> Source | None:
         """The files that these examples are read from, if they come from files."""

@@ -190,8 +190,8 @@ def usual_preset(task: str, data: DataSettings) -> str:
     """
     count = 0
     if data.toy is None and data.train:
-        found = Corpus.of(data, task).examples("train")
-        count = sum(1 for _ in islice(found, FEW_EXAMPLES + 1))
+        examples = Corpus.of(data, task).examples("train")
+        count = sum(1 for _ in islice(examples, FEW_EXAMPLES + 1))
     return default_for(task, count)
 
 

@@ -46,9 +46,9 @@ def opened(path: Path, kind: str) -> Iterator[FileIO]:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             os.close(descriptor)
-            found = "a folder" if stat.S_ISDIR(mode) else "not a plain file"
+            thing = "a folder" if stat.S_ISDIR(mode) else "not a plain file"
             raise ModelFileError(
-                f"{path.name} is {found}; a {kind} is needed",
+                f"{path.name} is {thing}; a {kind} is needed",
                 str(path),
                 remedy="name a run folder as `regard train` made it",
             )

@@ -294,12 +294,12 @@ def _cells(
         dots = table[np.rint(np.clip(np.nan_to_num(shares), 0, 1) * 255).astype(np.uint8)]
         yield Dots(left, top, shares.shape[1] * cell, shares.shape[0] * cell, dots)
         return
-    told = shares.size <= TOLD
+    is_titled = shares.size <= TOLD
     for row, column in np.ndindex(*shares.shape):
         title = f"{names[0][row]} \u2192 {names[1][column]}: {weights[row, column]:.3f}"
         colour = colour_of(float(np.nan_to_num(shares[row, column])))
         x, y = left + column * cell, top + row * cell
-        yield Box(x, y, cell, cell, colour, title if told else "")
+        yield Box(x, y, cell, cell, colour, title if is_titled else "")
 
 
 def legend(x: float, y: float, most: float) -> Iterator[Shape]:

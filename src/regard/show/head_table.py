@@ -157,7 +157,7 @@ def _bar(head: Head, x: float, y: float) -> Iterator[Shape]:
         return
     room = WIDE - 24
     position, content = min(1.0, shares[0]), min(1.0 - min(1.0, shares[0]), shares[1])
-    said = f"{head.name}: position {shares[0]:.0%}, content {shares[1]:.0%}"
-    yield Box(x, y, room, 3, "#dddddd", said)
-    yield Box(x, y, room * position, 3, HEADS[0], said)
-    yield Box(x + room * position, y, room * content, 3, HEADS[1], said)
+    title = f"{head.name}: position {shares[0]:.0%}, content {shares[1]:.0%}"
+    yield Box(x, y, room, 3, "#dddddd", title)
+    yield Box(x, y, room * position, 3, HEADS[0], title)
+    yield Box(x + room * position, y, room * content, 3, HEADS[1], title)

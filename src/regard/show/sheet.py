@@ -95,8 +95,8 @@ def _one(
         return pictures(keys, names, weights, title, where, manner)
     if isinstance(keys, Times) and not isinstance(trace.axes[chosen.queries], Times):
         names, _, weights, where = one_map(trace, site, head, words)
-        said = word_times(trace, chosen.path) if chosen.queries == TARGET else ()
-        return sound(keys, names, weights, title, where, said)
+        times = word_times(trace, chosen.path) if chosen.queries == TARGET else ()
+        return sound(keys, names, weights, title, where, times)
     return figure.drawing(trace, site, head, words=words, turned=turned, title=title)
 
 
@@ -115,10 +115,10 @@ def pictures(
     dots = size_for(axis, fine, 3 * fine)
     beside = max(1, min(len(names) + 1, int((ACROSS + GAP) // (wide + GAP))))
     width = max(beside * (wide + GAP) + GAP, figure.NARROWEST)
-    said = (
+    note = (
         f"{where}; gold is where a word looked, {MANNERS[manner]}; below each is its largest weight"
     )
-    shapes, end = heading(title, said, width)
+    shapes, end = heading(title, note, width)
     plain = ground(axis, *dots)
     drawn = (overlaid(axis, row, dots, manner) for row in weights)
     labels = [

@@ -36,15 +36,15 @@ class Thumbnail:
         picture: np.ndarray | None = None
         try:
             picture = image.read(self.origin)
-            said = told(picture)
+            caption = told(picture)
         except RegardError as fault:
-            said = f"{fault.what} ({fault.remedy})"
+            caption = f"{fault.what} ({fault.remedy})"
         if picture is not None and picture.dtype == np.uint8 and paint.has_colour:
             for line in halves(fitted(picture, min(width, WIDEST))):
                 yield from line
                 yield Segment.line()
-        said = shortened(one_line(said), width)
-        yield Segment(in_ascii(said) if paint.medium == "ascii" else said, None)
+        caption = shortened(one_line(caption), width)
+        yield Segment(in_ascii(caption) if paint.medium == "ascii" else caption, None)
         yield Segment.line()
 
 

@@ -178,8 +178,8 @@ class TrainingProgress(Listener):
             self.console.print(heatmap.site_map(seen, top=1.0))
         best = next((e for e in self.moment.evaluations if e.step == outcome.best_step), None)
         gap = "\n" if self._moves else " "  # a terminal may be too narrow for one line
-        found = f"; best at step {best.step:,}:{gap}{judged(best)}" if best is not None else ""
-        self._say(f"\n{outcome.reason}{found}" if self._moves else f"{outcome.reason}{found}")
+        note = f"; best at step {best.step:,}:{gap}{judged(best)}" if best is not None else ""
+        self._say(f"\n{outcome.reason}{note}" if self._moves else f"{outcome.reason}{note}")
 
     def _say(self, line: str, style: str = "") -> None:
         self.console.print(Text(line.rstrip(), style), soft_wrap=not self._moves)

@@ -23,10 +23,10 @@ LAYERS = ("num_hidden_layers", "n_layers", "n_layer", "num_layers", "encoder_lay
 def settings_of(folder: Path) -> dict[str, Any]:
     """What its configuration says; nothing, where it cannot be read."""
     try:
-        found = json.loads(read_bounded(folder / "config.json", "configuration", 1 << 22))
+        config = json.loads(read_bounded(folder / "config.json", "configuration", 1 << 22))
     except (RegardError, OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return config if isinstance(config, dict) else {}
 
 
 def described(folder: Path) -> dict[str, Any]:
@@ -50,10 +50,10 @@ def opened(folder: Path) -> Brought:
     """The model and its tokenizer; what nobody waits for any more ends before its next module."""
     from regard.interop.bring import Brought
 
-    found = Brought.open(folder)
-    for module in found.model.modules():
+    brought = Brought.open(folder)
+    for module in brought.model.modules():
         module.register_forward_pre_hook(lambda _module, _given: go_on())
-    return found
+    return brought
 
 
 def check_brought(brought: Brought, asked: TraceAsked, limits: Limits) -> None:
@@ -75,5 +75,5 @@ def check_brought(brought: Brought, asked: TraceAsked, limits: Limits) -> None:
 
 def _within(what: str, value: int, most: int) -> None:
     if value > most:
-        told = f"this asks for {value:,} {what}; the limit is {most:,}"
-        raise Refusal(422, told, "text", "ask for less")
+        message = f"this asks for {value:,} {what}; the limit is {most:,}"
+        raise Refusal(422, message, "text", "ask for less")

@@ -36,8 +36,8 @@ Whole = Annotated[int, Strict(), BeforeValidator(_whole)]
 def _not_too_long(text: str) -> str:
     """Only a picture or a sound, as a data URL, may have more letters than a text."""
     if len(text) > _LIMITS.text_characters and not text.startswith(("data:image/", "data:audio/")):
-        said = "String should have at most {max_length} characters"
-        raise PydanticCustomError("string_too_long", said, {"max_length": _LIMITS.text_characters})
+        limit = "String should have at most {max_length} characters"
+        raise PydanticCustomError("string_too_long", limit, {"max_length": _LIMITS.text_characters})
     return text
 
 

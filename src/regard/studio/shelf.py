@@ -337,8 +337,8 @@ def _best(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if not best:
         return []
     metric = best[-1]["metrics"][0]
-    told = {"name": str(metric.get("name")), "value": metric.get("value")}
-    return [{**told, "test": "held out", "direction": ""}]
+    score = {"name": str(metric.get("name")), "value": metric.get("value")}
+    return [{**score, "test": "held out", "direction": ""}]
 
 
 def _told(card: Card) -> list[dict[str, Any]]:

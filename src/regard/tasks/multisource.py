@@ -119,8 +119,8 @@ class Multisource(WritingFromFiles):
     def typed(self) -> str:
         """All sources by name: a text, or the file of a picture or of a sound."""
         as_typed = {"text": "...", "picture": {"image": "FILE"}, "sound": {"sound": "FILE"}}
-        asked = {name: as_typed[one.kind] for name, one in self.readings.items()}
-        return f"'{json.dumps(asked)}'"
+        sources = {name: as_typed[one.kind] for name, one in self.readings.items()}
+        return f"'{json.dumps(sources)}'"
 
     @property
     def columns(self) -> dict[str, ColumnKind]:

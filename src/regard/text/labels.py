@@ -27,18 +27,18 @@ class Labels:
     @classmethod
     def train(cls, names: Iterable[str]) -> Labels:
         """All different names of the data, in whatever order and however often they come."""
-        found: set[str] = set()
+        known: set[str] = set()
         for name in names:
-            if name not in found:
-                _check(name, len(found))
-                found.add(name)
-        if not found:
+            if name not in known:
+                _check(name, len(known))
+                known.add(name)
+        if not known:
             raise DataError(
                 "there are no labels to learn",
                 remedy="give at least one example",
                 where="data.train",
             )
-        return cls(tuple(sorted(found)))
+        return cls(tuple(sorted(known)))
 
     @classmethod
     def from_json(cls, text: str | bytes, where: str = "labels.json") -> Labels:

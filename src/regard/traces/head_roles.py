@@ -199,13 +199,13 @@ def named(
     """The heads with their roles; `random` and `shuffled` are the same heads as the controls have them."""
     chance = {(head.path, head.head): head for head in random}
     mixed = {(head.path, head.head): head for head in shuffled}
-    found = []
+    with_roles = []
     for head in heads:
         place = head.path, head.head
         controls = [_control(others.get(place)) for others in (chance, mixed)]
         whole = replace(head, random=controls[0], shuffled=controls[1])
-        found.append(replace(whole, roles=tuple(_roles(whole))))
-    return found
+        with_roles.append(replace(whole, roles=tuple(_roles(whole))))
+    return with_roles
 
 
 def _control(head: Head | None) -> dict[str, float | None]:
@@ -405,14 +405,14 @@ class _Site:
 
     def _relation(self, head: int) -> Relation | None:
         """The relation in which it is most ahead of the best fixed offset."""
-        found = []
+        relations = []
         for (name, way), offsets in self._between.items():
             total = offsets.total()
             if total >= LEAST:
                 offset, often = offsets.most_common(1)[0]
                 accuracy = float(self._right[name, way][head] / total)
-                found.append(Relation(name, way, accuracy, often / total, offset, total))
-        return max(found, key=lambda one: one.gain, default=None)
+                relations.append(Relation(name, way, accuracy, often / total, offset, total))
+        return max(relations, key=lambda one: one.gain, default=None)
 
 
 def _real(axis: Axis) -> Bool[np.ndarray, " place"]:

@@ -105,28 +105,28 @@ def read(
     `gold` holds a line of links for each pair, in Pharaoh's notation from 0.
     """
     if len(paths) == 1 and bare_name(paths[0]).endswith(".conllu"):
-        found = [
+        sentences = [
             Sentence(text, words, tree=tuple(Arc(*arc) for arc in arcs))
             for text, words, arcs in islice(trees(paths[0]), most)
         ]
     else:
         examples = understand(paths).examples()
-        found = [Sentence.of(one.asked, one.answer) for one in islice(examples, most)]
-    if not found:
+        sentences = [Sentence.of(one.asked, one.answer) for one in islice(examples, most)]
+    if not sentences:
         where = ", ".join(map(str, paths))
         raise DataError("there is no sentence here", where, "give a file with a sentence a line")
     if gold is None:
-        return found
+        return sentences
     lines = [line.text for line in read_lines(gold)]
-    if len(lines) < len(found):
+    if len(lines) < len(sentences):
         raise DataError(
-            f"{len(lines)} lines of links do not suffice for {len(found)} pairs",
+            f"{len(lines)} lines of links do not suffice for {len(sentences)} pairs",
             where=str(gold),
             remedy="give a line of links for each pair",
         )
     return [
         replace(one, links=links(line, f"{gold}, line {number}"))
-        for number, (one, line) in enumerate(zip(found, lines, strict=False), start=1)
+        for number, (one, line) in enumerate(zip(sentences, lines, strict=False), start=1)
     ]
 
 
@@ -293,10 +293,10 @@ def probes(
 def _repeated(heads: Sequence[Head], probe: Sequence[Head]) -> list[Head]:
     """The measures that need repetition, from texts that repeat."""
     known = {(head.path, head.head): head for head in probe}
-    found = []
+    repeated = []
     for head in heads:
         other = known.get((head.path, head.head), head)
         measures = {**head.measures, **{name: other.measures[name] for name in REPEATED}}
         counts = {**head.counts, **{name: other.counts.get(name, 0) for name in REPEATED}}
-        found.append(replace(head, measures=measures, counts=counts))
-    return found
+        repeated.append(replace(head, measures=measures, counts=counts))
+    return repeated

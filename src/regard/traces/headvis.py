@@ -164,10 +164,10 @@ class _Head:
         """Vectors at the strongest weights, each kind along its own three principal components."""
         some = sorted(self.strong, key=lambda one: -one[0])[:POINTS]
         places = {"Q": 0, "K": 1, "V": 1, "O": 0}
-        found = {}
+        components = {}
         for name, at in places.items():
             rows = [self._vector(name, one, (one[2], one[3])[at]) for one in some]
-            found[name] = _components(np.stack(rows)) if rows else {}
+            components[name] = _components(np.stack(rows)) if rows else {}
         norms = [
             round(float(np.linalg.norm(self._vector("Q", one, one[2]).astype(np.float64))), 4)
             for one in some
@@ -177,7 +177,7 @@ class _Head:
             "top_q": [one[2] for one in some],
             "top_k": [one[3] for one in some],
             "norms": norms,
-            "pca": found,
+            "pca": components,
             "clusters": [],
         }
 
@@ -296,12 +296,12 @@ def _pairs(
 
 
 def _distances(texts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    found = np.zeros(len(EDGES) - 1)
+    sums = np.zeros(len(EDGES) - 1)
     for _, query, key, value in _pairs(texts):
-        found[min(int(np.searchsorted(EDGES, abs(query - key), "right")) - 1, len(found) - 1)] += (
+        sums[min(int(np.searchsorted(EDGES, abs(query - key), "right")) - 1, len(sums) - 1)] += (
             value
         )
-    return {"bin_edges": list(EDGES), "bin_values": np.round(found, 4).tolist()}
+    return {"bin_edges": list(EDGES), "bin_values": np.round(sums, 4).tolist()}
 
 
 def _tokens(texts: Sequence[Mapping[str, Any]], side: int) -> list[dict[str, Any]]:
@@ -323,6 +323,6 @@ def _entropy(counts: Mapping[str, int]) -> float | None:
 def _components(rows: np.ndarray) -> dict[str, list[float]]:
     centred = rows.astype(np.float64) - rows.mean(0)
     left, scale, _ = np.linalg.svd(centred, full_matrices=False)
-    found = (left * scale)[:, :3]
-    found = np.pad(found, ((0, 0), (0, max(0, 3 - found.shape[1]))))
-    return {f"d{axis}": np.round(found[:, axis], 4).tolist() for axis in range(3)}
+    coordinates = (left * scale)[:, :3]
+    coordinates = np.pad(coordinates, ((0, 0), (0, max(0, 3 - coordinates.shape[1]))))
+    return {f"d{axis}": np.round(coordinates[:, axis], 4).tolist() for axis in range(3)}

@@ -179,11 +179,11 @@ def by_gates(model: Model) -> dict[Place, float]:
 def by_ablation(model: Model, measure: Measure) -> dict[Place, float]:
     """By how much a measure grows when each head alone is closed: of a loss, what the head is worth."""
     whole = measure()
-    found = {}
+    importance = {}
     for place in places(model):
         with closed(model, [place]):
-            found[place] = measure() - whole
-    return found
+            importance[place] = measure() - whole
+    return importance
 
 
 def curve(
@@ -196,12 +196,12 @@ def curve(
         raise UsageError(
             "an order names every head once", "order", "take the keys of an importance"
         )
-    found = []
+    points = []
     for left in lefts:
         gone = tuple(order[: max(0, len(known) - left)])
         with closed(model, gone):
-            found.append(Point(left, measure(), gone))
-    return found
+            points.append(Point(left, measure(), gone))
+    return points
 
 
 def orders(importance: Mapping[Place, float], seed: int = 0) -> dict[str, list[Place]]:

@@ -144,12 +144,12 @@ def translated_by(seen: Trace, place: int) -> str:
     An article looks at its noun, too, and sometimes more: of the words that look at this one most, and at
     least half as much as the first of them, it is the longest.
     """
-    matrix, said = seen.alignment(), seen.axes["target"].words
-    real = [number for number, own in enumerate(said) if not is_special(own)]
+    matrix, words = seen.alignment(), seen.axes["target"].words
+    real = [number for number, own in enumerate(words) if not is_special(own)]
     own = [number for number in real if matrix[number].argmax() == place] or real
     most = max((float(matrix[number, place]) for number in own), default=0.0)
     near = [number for number in own if matrix[number, place] >= HALF * most]
-    return max((said[number] for number in near), key=len, default="")
+    return max((words[number] for number in near), key=len, default="")
 
 
 def study(

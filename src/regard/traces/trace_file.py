@@ -152,21 +152,21 @@ def _array(
     with archive.open(entry) as stream:
         if np.lib.format.read_magic(stream) != (1, 0):
             refuse(f"{name} is of a version that is not read here", where)
-        found, fortran, kind = _described(
+        stored, fortran, kind = _described(
             stream.read(int.from_bytes(stream.read(2), "little")), name, where
         )
-        fits = len(found) == len(shape) and all(
-            wanted in (None, own) for own, wanted in zip(found, shape, strict=True)
+        fits = len(stored) == len(shape) and all(
+            wanted in (None, own) for own, wanted in zip(stored, shape, strict=True)
         )
-        expected = math.prod(found) * dtype.itemsize
+        expected = math.prod(stored) * dtype.itemsize
         room = entry.file_size - expected
         if fortran or kind != dtype.str or not fits or not 0 <= room <= _PREAMBLE:
-            refuse(f"{name} is {kind} {found}, where {dtype} {shape} belongs", where)
+            refuse(f"{name} is {kind} {stored}, where {dtype} {shape} belongs", where)
         # One more, so that the end is seen and its checksum tested.
         data = stream.read(expected + 1)
     if len(data) != expected:
         refuse(f"{name} has {len(data):,} bytes of {expected:,}", where)
-    return np.frombuffer(data, dtype).reshape(found)
+    return np.frombuffer(data, dtype).reshape(stored)
 
 
 def _described(head: bytes, name: str, where: str) -> tuple[tuple[int, ...], bool, str]:

@@ -97,12 +97,12 @@ def unrolled(task: Task, model: Model, text: str, answer: Prediction) -> Unrolle
         for place, state in enumerate(encoded.states[0])
     ]
     state = decoder.start(encoded, len(forced.ids))
-    for place, said in enumerate(forced.ids):
+    for place, symbol in enumerate(forced.ids):
         logits, state = decoder.step(state, batch.inputs[:, place])
         hidden = state.cells[-1][0][0].float().cpu().numpy()
-        likely = float(logits[0].double().softmax(-1)[said])
+        likely = float(logits[0].double().softmax(-1)[symbol])
         step = len(columns) + 1
         read = forced.axes[INPUTS].pieces[place]
-        columns.append(UnrolledStep(step, "decoder", read, hidden, name(said), likely))
+        columns.append(UnrolledStep(step, "decoder", read, hidden, name(symbol), likely))
     both = len(encoder.recurrent.backward_cells) > 0
     return Unrolled(text, answer.text, tuple(columns), both, decoder.attention is not None)

@@ -181,10 +181,10 @@ def beam_of_two(
     )
     nothing = Encoded.nothing(1, rows)
     ((best,),) = greedy(decoder, nothing, settings)
-    (found,), trees = beam(decoder, nothing, settings, tree=True)
+    (hypotheses,), trees = beam(decoder, nothing, settings, tree=True)
     assert trees is not None
     sums = rows.sum(-1)
-    answers = tuple(_answer(one, sums, vocabulary) for one in found)
+    answers = tuple(_answer(one, sums, vocabulary) for one in hypotheses)
     return Worked(
         formula="p(w_1 .. w_T) = prod_t p(w_t);  keep the best beam_size beginnings, return top_beams",
         given=(

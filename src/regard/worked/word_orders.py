@@ -117,7 +117,7 @@ def hand_drawn(
     links: Mapping[str, Sequence[int]],
 ) -> list[Order]:
     """Each translation with its links; both must fit."""
-    found = []
+    orders = []
     for language, own in translations.items():
         numbers = links.get(language, ())
         if len(numbers) != len(own) or not all(0 <= one <= len(words) for one in numbers):
@@ -126,7 +126,7 @@ def hand_drawn(
                 where="links",
                 remedy=f"give one number from 0 to {len(words)} for each of its {len(own)} words",
             )
-        found.append(
+        orders.append(
             Order(language, tuple(own), tuple(one - 1 if one else None for one in numbers))
         )
-    return found
+    return orders

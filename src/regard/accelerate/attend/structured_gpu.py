@@ -198,9 +198,9 @@ def _both(
         )
 
     def weighed(states: tuple[Tensor, Tensor, Tensor], allowed: BlockMask) -> tuple[Tensor, Tensor]:
-        context, told = flex_attention(*states, block_mask=allowed, scale=scale, return_aux=wanted)
-        assert told.lse is not None
-        return context, told.lse[..., None]
+        context, rest = flex_attention(*states, block_mask=allowed, scale=scale, return_aux=wanted)
+        assert rest.lse is not None
+        return context, rest.lse[..., None]
 
     close, here = weighed((query, key, value), near)
     far, there = map(flat, weighed((columns(query), columns(key), columns(value)), others))

@@ -88,8 +88,8 @@ class Plain(Operations):
     def embed(self, weights: Weights, state: State) -> Stream:
         """Vector times scale, plus position."""
         ids, place = state.tokens.flatten().long(), state.position.long()
-        found = weights.table[ids].to(weights.stream_dtype) * weights.embedding_scale
-        return Stream(found + state.places[place].repeat_interleave(state.tokens.shape[1], 0))
+        embedded = weights.table[ids].to(weights.stream_dtype) * weights.embedding_scale
+        return Stream(embedded + state.places[place].repeat_interleave(state.tokens.shape[1], 0))
 
     def read(
         self,
@@ -105,8 +105,8 @@ class Plain(Operations):
             seen = F.layer_norm(seen, seen.shape[-1:], norm.weight, norm.bias, norm.eps)
         if weights.is_post:
             stream.base = seen
-        found = F.linear(seen.to(weights.dtype), linear.weight, linear.bias)
-        return found if activation is None else activate(found, activation)
+        output = F.linear(seen.to(weights.dtype), linear.weight, linear.bias)
+        return output if activation is None else activate(output, activation)
 
     def write(self, stream: Stream, found: Found, linear: Linear) -> None:
         """The sum at once."""
@@ -137,9 +137,9 @@ class Plain(Operations):
         """The slots of a row are queries side by side; a row with no source reads zeros."""
         (rows, slots), cross = state.tokens.shape, weights.blocks[layer].cross
         assert cross is not None
-        asked = query.view(rows, slots, cross.heads, cross.width)
+        queries = query.view(rows, slots, cross.heads, cross.width)
         keys, values = state.memory_of(weights, layer).unbind(2)  # (rows, sources, heads, width)
-        scores = torch.einsum("rshd,rjhd->rhsj", asked, keys) * cross.scale
+        scores = torch.einsum("rshd,rjhd->rhsj", queries, keys) * cross.scale
         void = torch.arange(keys.shape[1], device=keys.device) >= state.lengths.view(rows, 1, 1, 1)
         masked = scores.to(weights.stream_dtype).masked_fill(void, -torch.inf)
         shares = masked.softmax(-1).masked_fill(void, 0.0).to(values.dtype)
@@ -150,12 +150,14 @@ class Plain(Operations):
         """`ready`, `_choose`, `_finish` and `_open` of the beam, in place."""
         rows, slots = state.tokens.shape
         number = state.position.long()
-        found = logits.to(weights.stream_dtype).log_softmax(-1)
-        found = found.nan_to_num(nan=-torch.inf, neginf=-torch.inf).view(rows, slots, -1)
+        log_probabilities = logits.to(weights.stream_dtype).log_softmax(-1)
+        log_probabilities = log_probabilities.nan_to_num(nan=-torch.inf, neginf=-torch.inf).view(
+            rows, slots, -1
+        )
         too_soon = (number < state.rules[0]).view(rows, 1)
-        found[:, :, weights.end].masked_fill_(too_soon, -torch.inf)
-        vocabulary = found.shape[-1]
-        values, index = best((state.totals.unsqueeze(-1) + found).flatten(1), slots)
+        log_probabilities[:, :, weights.end].masked_fill_(too_soon, -torch.inf)
+        vocabulary = log_probabilities.shape[-1]
+        values, index = best((state.totals.unsqueeze(-1) + log_probabilities).flatten(1), slots)
         parents, tokens = index // vocabulary, index % vocabulary
         places = slots - state.finished.isfinite().sum(-1, keepdim=True)
         kept = (torch.arange(slots, device=values.device) < places) & values.isfinite()
@@ -168,7 +170,7 @@ class Plain(Operations):
         hope = (totals / state.divisors[-1]).amax(1)
         worst = state.finished.gather(1, (state.rules[2].long() - 1).expand(rows, 1)).squeeze(1)
         going = (hope > worst) & alive.any(1) & (number + 1 < state.rules[1])
-        added = found.flatten(1).gather(1, index)
+        added = log_probabilities.flatten(1).gather(1, index)
         self._turn(state, parents, number)
         self._note(state, number, (parents, tokens, values, added, ended * ENDED + alive * ALIVE))
         state.is_open.copy_(going)

@@ -46,9 +46,9 @@ class Record:
         for name in ("parents", "chosen", "reached", "added", "fate"):
             parts = []
             for stretch in stretches:
-                found = getattr(stretch, name).cpu().numpy()
-                whole = np.zeros((len(found), batch, found.shape[2]), found.dtype)
-                whole[:, stretch.rows.cpu().numpy()] = found[:, : len(stretch.rows)]
+                array = getattr(stretch, name).cpu().numpy()
+                whole = np.zeros((len(array), batch, array.shape[2]), array.dtype)
+                whole[:, stretch.rows.cpu().numpy()] = array[:, : len(stretch.rows)]
                 parts.append(whole)
             joined.append(np.concatenate(parts))
         return cls(*joined)
@@ -66,7 +66,7 @@ def read(record: Record, settings: DecodeSettings) -> list[list[Hypothesis]]:
     order = np.argsort(-ranked, axis=1, kind="stable")[:, : settings.top_beams]
     last, slot = order // slots, order % slots  # (batch, top)
     paths, added = _walk(record, last, slot)
-    found: list[list[Hypothesis]] = []
+    hypotheses: list[list[Hypothesis]] = []
     for row in range(batch):
         own = []
         for place in range(order.shape[1]):
@@ -79,8 +79,8 @@ def read(record: Record, settings: DecodeSettings) -> list[list[Hypothesis]]:
             total = float(record.reached[step, row, at])
             path = list(zip(symbols, values, strict=True))
             own.append(hypothesis(path, total, finish, 0, settings))
-        found.append(own or [NOTHING])
-    return found
+        hypotheses.append(own or [NOTHING])
+    return hypotheses
 
 
 def _walk(record: Record, last: np.ndarray, slot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -163,12 +163,12 @@ class Engine:
 
     def session(self, shape: Shape) -> Session:
         """The session of this shape, made when it is first asked for."""
-        found = self.sessions.pop(shape, None)
-        if found is None:
+        session = self.sessions.pop(shape, None)
+        if session is None:
             self._make_room()
-            found = Session(self.weights, shape, operations_for(self.weights, shape))
-        self.sessions[shape] = found
-        return found
+            session = Session(self.weights, shape, operations_for(self.weights, shape))
+        self.sessions[shape] = session
+        return session
 
     def _places(self, wanted: int) -> int:
         """Room for the positions of a source: in few sizes, so that few shapes serve all."""

@@ -77,15 +77,15 @@ class Graphs(Recorder):
         self.stream.wait_stream(usual)
         try:
             with torch.cuda.stream(self.stream), _no_waiting(last):
-                found = work()
+                result = work()
         except RuntimeError as fault:
             if "synchronizing CUDA operation" not in str(fault):
                 raise
             raise WaitingError from fault
         finally:
             usual.wait_stream(self.stream)
-        found.record_stream(usual)
-        return found
+        result.record_stream(usual)
+        return result
 
     def has_room(self) -> bool:
         """Twice what steps have needed so far."""
@@ -99,11 +99,11 @@ class Graphs(Recorder):
             graph, pool=self.pool, stream=self.stream, capture_error_mode="thread_local"
         )
         with torch.cuda.device(self.device), recording:
-            found = work()
+            result = work()
 
         def play() -> Numbers:
             graph.replay()
-            return found
+            return result
 
         return play
 
@@ -244,9 +244,9 @@ class Recordings(WholeSteps):
         self.stepper.draw(step)
         if stage.play is None:
             return recorder.rehearse(work, last=stage.steps == self.form.rehearsals)
-        found = stage.play()
+        result = stage.play()
         update.changed(self.learned.optimiser)
-        return found
+        return result
 
     def _recorded(self, work: Work, recorder: Recorder) -> Work:
         try:

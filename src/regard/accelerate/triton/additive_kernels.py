@@ -80,11 +80,11 @@ def prepare(
         neuron = start + tl.arange(0, NEURONS)[None, :]
         real = (position < length) & (neuron < width)
         place = position * stride_position + neuron * stride_neuron
-        found = tl.load(source + place, mask=real, other=0.0).to(tl.float32) * TO_LEVEL
+        scaled = tl.load(source + place, mask=real, other=0.0).to(tl.float32) * TO_LEVEL
         target = row * out_row + position * out_position + neuron * out_neuron
-        tl.store(level + target, found, mask=neuron < ROOM)
-        tl.store(power + target, tl.exp2(found), mask=neuron < ROOM)
-        farthest = tl.maximum(farthest, tl.max(tl.abs(found)))
+        tl.store(level + target, scaled, mask=neuron < ROOM)
+        tl.store(power + target, tl.exp2(scaled), mask=neuron < ROOM)
+        farthest = tl.maximum(farthest, tl.max(tl.abs(scaled)))
     tl.store(reach + row * tl.num_programs(0) + block, farthest)
 
 
@@ -108,13 +108,13 @@ def scores(
     HARDWARE: tl.constexpr,
 ):
     """log2(e) v . (tanh(W q + U k) - 1) for one block of queries and one of keys, a neuron pair at a time."""
-    found = tl.zeros((BLOCK_Q, BLOCK_K), tl.float32)
+    sums = tl.zeros((BLOCK_Q, BLOCK_K), tl.float32)
     if far:
         for neuron in range(0, ROOM):
             own = tl.load(query_level + neuron * query_stride)
             other = tl.load(key_level + neuron * key_stride)
             value = tl.load(weight + neuron, mask=neuron < width, other=0.0).to(tl.float32)
-            found += value / (1.0 + tl.exp2(own[:, None] + other[None, :]))
+            sums += value / (1.0 + tl.exp2(own[:, None] + other[None, :]))
     else:
         for neuron in tl.range(0, ROOM, 2, loop_unroll_factor=UNROLL):
             value0 = tl.load(weight + neuron).to(tl.float32)
@@ -130,8 +130,8 @@ def scores(
             below0 = own0[:, None] * other0[None, :] + 1.0
             below1 = own1[:, None] * other1[None, :] + 1.0
             above = value0 * below1 + value1 * below0
-            found += above * reciprocal(below0 * below1, HARDWARE)
-    return found * -TO_LEVEL
+            sums += above * reciprocal(below0 * below1, HARDWARE)
+    return sums * -TO_LEVEL
 
 
 @triton.jit
@@ -194,7 +194,7 @@ def forward(
     calm = tl.sum(tl.abs(shares)) < DEEPEST
     top = tl.full((BLOCK_Q,), 0.0, tl.float32) + tl.where(calm, bound, -float("inf"))
     total = tl.zeros((BLOCK_Q, BLOCK_K), tl.float32)
-    found = tl.zeros((BLOCK_Q, VALUES), tl.float32)
+    mixed = tl.zeros((BLOCK_Q, VALUES), tl.float32)
     for other_block in range(low, high):
         to = other_block * BLOCK_K + tl.arange(0, BLOCK_K)
         other = row * ROOM * key_room + to
@@ -226,7 +226,7 @@ def forward(
             base = tl.where(higher == -float("inf"), 0.0, higher)
             share = tl.exp2(score - base[:, None])
             decay = tl.exp2(top - base)[:, None]
-            total, found = total * decay, found * decay
+            total, mixed = total * decay, mixed * decay
             top = higher
         total += share
         read = tl.load(
@@ -234,13 +234,13 @@ def forward(
             mask=(to < keys)[:, None] & (out < value_width)[None, :],
             other=0.0,
         )
-        found = tl.dot(share.to(read.dtype), read, found, input_precision=PRECISION)
+        mixed = tl.dot(share.to(read.dtype), read, mixed, input_precision=PRECISION)
     total = tl.sum(total, 1)
     blind = total == 0.0
-    found = found / tl.where(blind, 1.0, total)[:, None]
+    mixed = mixed / tl.where(blind, 1.0, total)[:, None]
     place = (row * queries + at)[:, None] * value_width + out[None, :]
     real = (at < queries)[:, None] & (out < value_width)[None, :]
-    tl.store(context + place, found.to(context.dtype.element_ty), mask=real)
+    tl.store(context + place, mixed.to(context.dtype.element_ty), mask=real)
     logarithm = tl.where(blind, float("inf"), top + tl.log2(tl.where(blind, 1.0, total)))
     tl.store(normaliser + row * queries + at, logarithm, mask=at < queries)
 
@@ -311,7 +311,7 @@ def scores_backward(
     split = tl.program_id(2)
     part = split * tl.num_programs(1) + row
     sums = (part * keys + to)[:, None] * value_width + out[None, :]
-    found = tl.load(value_gradient + sums, mask=real & (chunk_start > 0), other=0.0)
+    moved = tl.load(value_gradient + sums, mask=real & (chunk_start > 0), other=0.0)
     for own_block in range(low + split, high, splits):
         at = own_block * BLOCK_Q + tl.arange(0, BLOCK_Q)
         own = row * ROOM * query_room + at
@@ -337,18 +337,18 @@ def scores_backward(
         seen = (distance >= -before) & (distance <= after) & (to < length)[None, :]
         shift = tl.load(normaliser + row * queries + at, mask=at < queries, other=float("inf"))
         share = tl.where(seen, tl.exp2(score - shift[:, None]), 0.0)
-        asked = tl.load(
+        pulled = tl.load(
             gradient + (row * queries + at)[:, None] * value_width + out[None, :],
             mask=(at < queries)[:, None] & (out < value_width)[None, :],
             other=0.0,
         )
-        found = tl.dot(tl.trans(share).to(asked.dtype), asked, found, input_precision=PRECISION)
-        share_gradient = tl.dot(asked, tl.trans(read).to(asked.dtype), input_precision=PRECISION)
+        moved = tl.dot(tl.trans(share).to(pulled.dtype), pulled, moved, input_precision=PRECISION)
+        share_gradient = tl.dot(pulled, tl.trans(read).to(pulled.dtype), input_precision=PRECISION)
         less = tl.load(delta + row * queries + at, mask=at < queries, other=0.0)
         change = share * (share_gradient - less[:, None])
         line = at - chunk_start * BLOCK_Q
         tl.store(changes + (row * chunk + line)[:, None] * key_room + to[None, :], change)
-    tl.store(value_gradient + sums, found, mask=real)
+    tl.store(value_gradient + sums, moved, mask=real)
 
 
 # `offset` is 0, but unknown: a thread must not load four neurons at once, or sums would cross threads.
@@ -420,7 +420,7 @@ def neurons_backward(
             + (group.to(tl.int64) * tl.num_programs(1) * lines + line) * width
             + neuron
         )
-        asked = change + line * key_room + position
+        change_at = change + line * key_room + position
         other = (row * query_room + block * BLOCK_Q) * ROOM + neuron
         far = reach + tl.load(query_reach + row * (query_room // BLOCK_Q) + block) > FARTHEST
         if (block < low) | (block >= high):
@@ -431,21 +431,21 @@ def neurons_backward(
             level = tl.load((key_level + own)[None, :] + held_keys, mask=held[None, :], other=0.0)
             for _ in range(0, BLOCK_Q):
                 across = tl.load(query_level + other, mask=held, other=0.0)
-                wanted = tl.load(asked)[:, None]
+                wanted = tl.load(change_at)[:, None]
                 r = 1.0 / (1.0 + tl.exp2(level + across[None, :]))
                 slope = r - r * r
                 sloped += wanted * slope
                 plain += tl.sum(wanted * r, 0)
                 tl.store(out, scale * tl.sum(wanted * slope, 0), mask=real)
                 other += ROOM
-                asked += key_room
+                change_at += key_room
                 out += width
         else:
             for _ in range(0, BLOCK_Q, 2):
                 across0 = tl.load(query_power + other, mask=held, other=0.0)
                 across1 = tl.load(query_power + other + ROOM, mask=held, other=0.0)
-                wanted0 = tl.load(asked)[:, None]
-                wanted1 = tl.load(asked + key_room)[:, None]
+                wanted0 = tl.load(change_at)[:, None]
+                wanted1 = tl.load(change_at + key_room)[:, None]
                 below0 = power * across0[None, :] + 1.0
                 below1 = power * across1[None, :] + 1.0
                 both = reciprocal(below0 * below1, HARDWARE)
@@ -457,7 +457,7 @@ def neurons_backward(
                 tl.store(out, scale * tl.sum(wanted0 * slope0, 0), mask=real)
                 tl.store(out + width, scale * tl.sum(wanted1 * slope1, 0), mask=real)
                 other += 2 * ROOM
-                asked += 2 * key_room
+                change_at += 2 * key_room
                 out += 2 * width
     later = chunk_start > 0  # keys and v are asked by every chunk of queries
     part = split * tl.num_programs(1) + row

@@ -104,7 +104,7 @@ def backward(
         delta.new_empty(share, *one.shape) for share, one in zip(splits, (value, key), strict=True)
     )
     shares = delta.new_empty(splits[1], *query.shape[:2], groups, width)
-    asked = delta.new_empty(asking.rows, count, width)
+    of_query = delta.new_empty(asking.rows, count, width)
     given = weight, weight if lengths is None else lengths
     counts, constants = _counts(query, key, weight), _constants(blocks, asking, lengths)
     for start in range(0, asking.blocks, step):
@@ -136,10 +136,10 @@ def backward(
         lines = chunk[1] * blocks.queries
         found = partial[: groups * asking.rows * lines * width].view(groups, -1, lines, width)
         place = slice(start * blocks.queries, start * blocks.queries + lines)
-        asked[:, place] = found.sum(0)[:, : count - place.start]
+        of_query[:, place] = found.sum(0)[:, : count - place.start]
     shared = shares.sum((0, 1, 3)).sum_to_size(weight.shape)
     return (
-        asked.view(query.shape).to(query.dtype),
+        of_query.view(query.shape).to(query.dtype),
         offers.sum(0).to(key.dtype),
         read.sum(0).to(value.dtype),
         shared.to(weight.dtype),

@@ -31,9 +31,9 @@ def embed_kernel(
     real = at < width
     token = tl.load(tokens + hypothesis).to(tl.int64)
     place = tl.load(position + hypothesis // slots)
-    found = tl.load(table + token * width + at, mask=real, other=0.0).to(tl.float32) * scale
-    found += tl.load(places + place * width + at, mask=real, other=0.0)
-    tl.store(base + hypothesis * width + at, found, mask=real)
+    embedded = tl.load(table + token * width + at, mask=real, other=0.0).to(tl.float32) * scale
+    embedded += tl.load(places + place * width + at, mask=real, other=0.0)
+    tl.store(base + hypothesis * width + at, embedded, mask=real)
 
 
 @triton.jit
@@ -110,16 +110,16 @@ def recall_kernel(
     sums = new_value.to(tl.float32)
     for start in range(0, tl.where(goes_on, place, 0), reach):
         before = start + tl.arange(0, reach)
-        said = before < place
+        earlier = before < place
         held = tl.zeros([reach], tl.int32)
         if slots > 1:
-            held = tl.load(ancestors + hypothesis * positions + before, mask=said, other=0)
+            held = tl.load(ancestors + hypothesis * positions + before, mask=earlier, other=0)
         line = ((row * positions + before) * slots + held) * heads * width + head * width
         where = line[:, None] + at[None, :]
-        some = said[:, None] & real[None, :]
+        some = earlier[:, None] & real[None, :]
         key = tl.load(keys + where, mask=some, other=0.0).to(tl.float32)
         value = tl.load(values + where, mask=some, other=0.0).to(tl.float32)
-        scores = tl.where(said, tl.sum(query[None, :] * key, axis=1), float("-inf"))
+        scores = tl.where(earlier, tl.sum(query[None, :] * key, axis=1), float("-inf"))
         new_top = tl.maximum(top, tl.max(scores, axis=0))
         shares = tl.exp(scores - new_top)
         fade = tl.exp(top - new_top)
@@ -171,8 +171,8 @@ def consult_one_kernel(
         sums = sums * fade + tl.sum(shares[:, None] * value, axis=0)
         top = new_top
     out = context + (row * heads + head) * width + at
-    found = tl.where(total > 0, sums / tl.maximum(total, 1e-30), 0.0)
-    tl.store(out, found.to(context.dtype.element_ty), mask=real)
+    mixed = tl.where(total > 0, sums / tl.maximum(total, 1e-30), 0.0)
+    tl.store(out, mixed.to(context.dtype.element_ty), mask=real)
 
 
 @triton.jit
@@ -220,8 +220,8 @@ def consult_kernel(
         sums = sums * fade[:, None]
         sums += tl.dot(shares.to(value.dtype), value, input_precision="ieee")
         top = new_top
-    found = sums / tl.maximum(total, 1e-30)[:, None]
-    tl.store(context + own, found.to(context.dtype.element_ty), mask=mine)
+    mixed = sums / tl.maximum(total, 1e-30)[:, None]
+    tl.store(context + own, mixed.to(context.dtype.element_ty), mask=mine)
 
 
 @triton.jit
@@ -271,14 +271,14 @@ def narrow_kernel(
         if keeps:
             tl.store(normed + row * width + at, seen, mask=real & (tl.program_id(0) == 0))
         seen = seen.to(weight.dtype.element_ty).to(tl.float32)
-        found = tl.sum(matrix.to(tl.float32) * seen[None, :], axis=1)
+        product = tl.sum(matrix.to(tl.float32) * seen[None, :], axis=1)
         if has_bias:
-            found += tl.load(bias + line, mask=wanted, other=0.0).to(tl.float32)
+            product += tl.load(bias + line, mask=wanted, other=0.0).to(tl.float32)
         if has_relu:
-            found = tl.maximum(found, 0.0)
+            product = tl.maximum(product, 0.0)
         if has_residual:
-            found += tl.load(residual + row * outs + line, mask=wanted, other=0.0)
-        tl.store(out + row * outs + line, found.to(out.dtype.element_ty), mask=wanted)
+            product += tl.load(residual + row * outs + line, mask=wanted, other=0.0)
+        tl.store(out + row * outs + line, product.to(out.dtype.element_ty), mask=wanted)
 
 
 def block_of(width: int, least: int = 16) -> int:

@@ -197,8 +197,8 @@ class Wide(Kernels):
         stream.change = None
         if activation == "relu" and linear.bias is not None:
             return torch._addmm_activation(linear.bias, seen, linear.weight.t())
-        found = F.linear(seen, linear.weight, linear.bias)
-        return found if activation is None else activate(found, activation)
+        output = F.linear(seen, linear.weight, linear.bias)
+        return output if activation is None else activate(output, activation)
 
     def write(self, stream: Stream, found: Found, linear: Linear) -> None:
         """The change waits for the next norm."""
@@ -222,9 +222,9 @@ class Narrow(Kernels):
         """Norm, product and relu in one kernel."""
         kept = torch.empty_like(stream.base) if weights.is_post else None
         relu = activation == "relu"
-        found = _product(stream.base, linear, norm=norm, kept=kept, relu=relu, dtype=weights.dtype)
+        output = _product(stream.base, linear, norm=norm, kept=kept, relu=relu, dtype=weights.dtype)
         stream.base = stream.base if kept is None else kept
-        return found if relu or activation is None else activate(found, activation)
+        return output if relu or activation is None else activate(output, activation)
 
     def write(self, stream: Stream, found: Found, linear: Linear) -> None:
         """Product and sum in one kernel."""

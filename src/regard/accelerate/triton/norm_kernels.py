@@ -78,8 +78,8 @@ def _forward(
     scale = 1.0 / tl.sqrt(tl.sum(centred * centred, 1) / width + eps)
     gain = tl.load(weight + column, mask=column < width, other=0.0).to(tl.float32)
     shift = tl.load(bias + column, mask=column < width, other=0.0).to(tl.float32)
-    found = centred * scale[:, None] * gain[None, :] + shift[None, :]
-    tl.store(normed + place, found.to(normed.dtype.element_ty), mask=real)
+    result = centred * scale[:, None] * gain[None, :] + shift[None, :]
+    tl.store(normed + place, result.to(normed.dtype.element_ty), mask=real)
     tl.store(means + row, mean, mask=row < rows)
     tl.store(scales + row, scale, mask=row < rows)
 

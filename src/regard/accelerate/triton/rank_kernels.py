@@ -35,14 +35,14 @@ def scan_kernel(
     hypothesis = tl.program_id(0).to(tl.int64)
     part = tl.program_id(1) * group + tl.arange(0, group)
     token = part[:, None] * chunk + tl.arange(0, chunk)[None, :]
-    found = tl.load(
+    values = tl.load(
         logits + hypothesis * vocabulary + token, mask=token < vocabulary, other=float("-inf")
     ).to(tl.float32)
-    top = tl.max(found, axis=1)
+    top = tl.max(values, axis=1)
     base = tl.where(top == float("-inf"), 0.0, top)
-    total = tl.sum(tl.exp(found - base[:, None]), axis=1)
+    total = tl.sum(tl.exp(values - base[:, None]), axis=1)
     too_soon = tl.load(position + hypothesis // slots) < tl.load(rules)
-    best = tl.max(tl.where(too_soon & (token == end), float("-inf"), found), axis=1)
+    best = tl.max(tl.where(too_soon & (token == end), float("-inf"), values), axis=1)
     here = hypothesis * chunks + part
     tl.store(tops + here, top, mask=part < chunks)
     tl.store(sums + here, total, mask=part < chunks)

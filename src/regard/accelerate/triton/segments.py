@@ -25,11 +25,11 @@ def attend(
     query: Split, key: Split, value: Split, packing: Packed, causal: bool, scale: float
 ) -> Split:
     """softmax(q k^T scale) v for each sequence; places of no sequence get 0."""
-    asked, told = packing.queries, packing.keys
-    layout = asked.numbers, told.numbers, asked.tiles, told.tiles
-    longest = max(asked.longest, told.longest)
-    found, _ = _attend(query, key, value, *layout, longest, causal, scale)
-    return found.transpose(0, 1).unsqueeze(0)
+    queries, keys = packing.queries, packing.keys
+    layout = queries.numbers, keys.numbers, queries.tiles, keys.tiles
+    longest = max(queries.longest, keys.longest)
+    context, _ = _attend(query, key, value, *layout, longest, causal, scale)
+    return context.transpose(0, 1).unsqueeze(0)
 
 
 @torch.library.custom_op(
@@ -136,10 +136,10 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
 
 
 def _backward(ctx: Any, gradient: Tensor, _of_log_sums: Tensor) -> tuple[Tensor | None, ...]:
-    found = _gradients(
+    gradients = _gradients(
         gradient.contiguous(), *ctx.saved_tensors, ctx.longest, ctx.causal, ctx.scale
     )
-    return *(one.transpose(0, 1).unsqueeze(0) for one in found), *[None] * 7
+    return *(one.transpose(0, 1).unsqueeze(0) for one in gradients), *[None] * 7
 
 
 _attend.register_autograd(_backward, setup_context=_remember)
@@ -161,8 +161,8 @@ def attend_within(
     joined = F.linear(states, weight, None if bias is None else bias.detach())
     queries = packing.queries
     layout = queries.numbers, queries.tiles
-    found, _ = _within(joined, bias, *layout, queries.longest, heads, causal, scale)
-    return found.transpose(0, 1).unsqueeze(0)
+    context, _ = _within(joined, bias, *layout, queries.longest, heads, causal, scale)
+    return context.transpose(0, 1).unsqueeze(0)
 
 
 def _thirds(joined: Tensor, heads: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -234,15 +234,15 @@ def _gradient_within(  # noqa: PLR0913, PLR0917
     from regard.accelerate.triton import segments_launch
     from regard.accelerate.triton.rows_kernels import add_up
 
-    found = torch.empty_like(joined, memory_format=torch.contiguous_format)
+    of_joined = torch.empty_like(joined, memory_format=torch.contiguous_format)
     query, key, value = _thirds(joined, heads)
     sums = log_sums.new_empty(len(tiles), joined.shape[-1]) if has_bias else None
     segments_launch.backward(
         gradient.contiguous(), query, key, value, context, log_sums,
-        (numbers, numbers, tiles, tiles), longest, causal, scale, into=_thirds(found, heads),
+        (numbers, numbers, tiles, tiles), longest, causal, scale, into=_thirds(of_joined, heads),
         of_bias=sums,
     )  # fmt: skip
-    return found, log_sums.new_empty(0) if sums is None else add_up(sums)
+    return of_joined, log_sums.new_empty(0) if sums is None else add_up(sums)
 
 
 @_gradient_within.register_fake
@@ -259,8 +259,8 @@ def _gradient_within_shape(  # noqa: PLR0913, PLR0917
     causal: bool,  # noqa: ARG001
     scale: float,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor]:
-    found = torch.empty_like(joined, memory_format=torch.contiguous_format)
-    return found, log_sums.new_empty(joined.shape[-1] if has_bias else 0)
+    of_joined = torch.empty_like(joined, memory_format=torch.contiguous_format)
+    return of_joined, log_sums.new_empty(joined.shape[-1] if has_bias else 0)
 
 
 def _remember_within(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -271,8 +271,8 @@ def _remember_within(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ..
 
 def _backward_within(ctx: Any, gradient: Tensor, _of_log_sums: Tensor) -> tuple[Tensor | None, ...]:
     has_bias = ctx.bias_type is not None
-    found, of_bias = _gradient_within(gradient, *ctx.saved_tensors, has_bias, *ctx.rest)
-    return found, of_bias.to(ctx.bias_type) if has_bias else None, *[None] * 6
+    of_joined, of_bias = _gradient_within(gradient, *ctx.saved_tensors, has_bias, *ctx.rest)
+    return of_joined, of_bias.to(ctx.bias_type) if has_bias else None, *[None] * 6
 
 
 _within.register_autograd(_backward_within, setup_context=_remember_within)

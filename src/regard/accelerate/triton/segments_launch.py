@@ -88,10 +88,10 @@ def backward(  # noqa: PLR0913, PLR0917
         of_key, of_value = (key.new_empty(key.shape[2], heads, width) for _ in range(2))
     else:
         of_query, of_key, of_value = (one[0].transpose(0, 1) for one in into)
-    found = of_query, of_key, of_value
+    gradients = of_query, of_key, of_value
     segments_kernels.backward[(len(layout[2]) * heads,)](
-        gradient, query, key, value, context, log_sums, *found, of_bias, *layout,
-        *_strides(query, key, value), *(one.stride(0) for one in found), places, scale, heads,
+        gradient, query, key, value, context, log_sums, *gradients, of_bias, *layout,
+        *_strides(query, key, value), *(one.stride(0) for one in gradients), places, scale, heads,
         BIAS=of_bias is not None, **options(query, longest, causal, back=True),
     )  # fmt: skip
-    return found
+    return gradients

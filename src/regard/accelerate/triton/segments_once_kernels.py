@@ -50,8 +50,8 @@ def put_sums(base, row, query_sum, value_sum, WIDTH: tl.constexpr):
 @no_type_check
 def numbers_of(base, place, count, NONE: tl.constexpr):
     """Which sequence each place is of, `NONE` where it is of none."""
-    found = tl.load(base + place, mask=place < count, other=NONE)
-    return tl.where(found < 0, NONE, found)
+    numbers = tl.load(base + place, mask=place < count, other=NONE)
+    return tl.where(numbers < 0, NONE, numbers)
 
 
 @triton.jit
@@ -77,17 +77,17 @@ def forward(
     # Numbers are fetched with all the rest: one wait is enough.
     query_of = numbers_of(query_numbers, place, queries, -1)
     key_of = numbers_of(key_numbers, place, keys, -2)
-    asked = tile(query, place, query_place, queries, WIDTH)
-    told = tile(key, place, key_place, keys, WIDTH)
+    query_tile = tile(query, place, query_place, queries, WIDTH)
+    key_tile = tile(key, place, key_place, keys, WIDTH)
     values = tile(value, place, value_place, keys, WIDTH)
-    scores = scores_of(asked, told, query_of, key_of, place, place, scale, CAUSAL)
+    scores = scores_of(query_tile, key_tile, query_of, key_of, place, place, scale, CAUSAL)
     highest = tl.max(scores, 1)
     level = tl.where(highest == float("-inf"), 0.0, highest)
     weights = tl.exp2(scores - level[:, None])
     total = tl.sum(weights, 1)
     total = tl.where(total > 0, total, 1.0)  # without a key nothing is found, whatever it is
-    found = tl.dot(weights.to(values.dtype), values, input_precision="ieee")
-    put(context, place, context_place, queries, found * (1.0 / total)[:, None], WIDTH)
+    mixed = tl.dot(weights.to(values.dtype), values, input_precision="ieee")
+    put(context, place, context_place, queries, mixed * (1.0 / total)[:, None], WIDTH)
     tl.store(log_sums + place, level + tl.log2(total), mask=place < queries)
 
 
@@ -104,21 +104,21 @@ def backward(
     # Numbers are fetched with all the rest: one wait is enough.
     query_of = numbers_of(query_numbers, place, queries, -1)
     key_of = numbers_of(key_numbers, place, keys, -2)
-    asked = tile(query, place, query_place, queries, WIDTH)
-    told = tile(key, place, key_place, keys, WIDTH)
+    query_tile = tile(query, place, query_place, queries, WIDTH)
+    key_tile = tile(key, place, key_place, keys, WIDTH)
     pulled = tile(gradient, place, gradient_place, queries, WIDTH)
     values = tile(value, place, value_place, keys, WIDTH)
     level = tl.load(log_sums + place, mask=place < queries, other=0.0)
-    scores = scores_of(asked, told, query_of, key_of, place, place, scale, CAUSAL)
+    scores = scores_of(query_tile, key_tile, query_of, key_of, place, place, scale, CAUSAL)
     weights = tl.exp2(scores - level[:, None])
     moved = tl.dot(pulled, tl.trans(values), input_precision="ieee")
     value_moves = tl.dot(tl.trans(weights.to(pulled.dtype)), pulled, input_precision="ieee")
     put(of_value, place, of_value_place, keys, value_moves, WIDTH)
     mean = tl.sum(weights * moved, 1)
-    moves = (weights * (moved - mean[:, None]) * scale).to(asked.dtype)
-    query_moves = tl.dot(moves, told, input_precision="ieee")
+    moves = (weights * (moved - mean[:, None]) * scale).to(query_tile.dtype)
+    query_moves = tl.dot(moves, key_tile, input_precision="ieee")
     put(of_query, place, of_query_place, queries, query_moves, WIDTH)
     if BIAS:
         put_sums(of_bias, gradient_place, tl.sum(query_moves, 0), tl.sum(value_moves, 0), WIDTH)
-    key_moves = tl.dot(tl.trans(moves), asked, input_precision="ieee")
+    key_moves = tl.dot(tl.trans(moves), query_tile, input_precision="ieee")
     put(of_key, place, of_key_place, keys, key_moves, WIDTH)

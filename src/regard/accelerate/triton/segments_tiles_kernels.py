@@ -30,30 +30,30 @@ def forward(
     for start in range(part * SIZE, tl.minimum(queries, (part + 1) * SIZE), BLOCK):
         rows = start + tl.arange(0, BLOCK)
         query_of = numbers_of(query_numbers, rows, queries, -1)
-        asked = tile(query, rows, query_place, queries, WIDTH)
+        query_tile = tile(query, rows, query_place, queries, WIDTH)
         highest = tl.full([BLOCK], float("-inf"), tl.float32)
         total = tl.zeros([BLOCK], tl.float32)
-        found = tl.zeros([BLOCK, WIDTH], tl.float32)
+        mixed = tl.zeros([BLOCK, WIDTH], tl.float32)
         end = keys
         if CAUSAL:
             end = tl.minimum(keys, start + BLOCK)
         for key_start in range(0, end, BLOCK):
             columns = key_start + tl.arange(0, BLOCK)
             key_of = numbers_of(key_numbers, columns, keys, -2)
-            told = tile(key, columns, key_place, keys, WIDTH)
+            key_tile = tile(key, columns, key_place, keys, WIDTH)
             values = tile(value, columns, value_place, keys, WIDTH)
-            scores = scores_of(asked, told, query_of, key_of, rows, columns, scale, CAUSAL)
+            scores = scores_of(query_tile, key_tile, query_of, key_of, rows, columns, scale, CAUSAL)
             higher = tl.maximum(highest, tl.max(scores, 1))
             level = tl.where(higher == float("-inf"), 0.0, higher)
             weights = tl.exp2(scores - level[:, None])
             fade = tl.exp2(highest - level)
             total = total * fade + tl.sum(weights, 1)
-            found = found * fade[:, None]
-            found += tl.dot(weights.to(values.dtype), values, input_precision="ieee")
+            mixed = mixed * fade[:, None]
+            mixed += tl.dot(weights.to(values.dtype), values, input_precision="ieee")
             highest = higher
         some = total > 0
         total = tl.where(some, total, 1.0)
-        put(context, rows, context_place, queries, found * (1.0 / total)[:, None], WIDTH)
+        put(context, rows, context_place, queries, mixed * (1.0 / total)[:, None], WIDTH)
         log_sum = tl.where(some, highest + tl.log2(total), 0.0)
         tl.store(log_sums + rows, log_sum, mask=rows < queries)
 
@@ -87,7 +87,7 @@ def backward(
     for key_start in range(part * SIZE, tl.minimum(keys, (part + 1) * SIZE), BLOCK):
         columns = key_start + tl.arange(0, BLOCK)
         key_of = numbers_of(key_numbers, columns, keys, -2)
-        told = tile(key, columns, key_place, keys, WIDTH)
+        key_tile = tile(key, columns, key_place, keys, WIDTH)
         values = tile(value, columns, value_place, keys, WIDTH)
         key_moves = tl.zeros([BLOCK, WIDTH], tl.float32)
         value_moves = tl.zeros([BLOCK, WIDTH], tl.float32)
@@ -97,24 +97,24 @@ def backward(
         for start in range(begin, queries, BLOCK):
             rows = start + tl.arange(0, BLOCK)
             query_of = numbers_of(query_numbers, rows, queries, -1)
-            asked = tile(query, rows, query_place, queries, WIDTH)
+            query_tile = tile(query, rows, query_place, queries, WIDTH)
             pulled = tile(gradient, rows, gradient_place, queries, WIDTH)
             read = tile(context, rows, gradient_place, queries, WIDTH)
             weights, moves = _pull(
-                asked, told, values, pulled, read, log_sums, query_of, key_of, rows, columns,
+                query_tile, key_tile, values, pulled, read, log_sums, query_of, key_of, rows, columns,
                 queries, scale, CAUSAL,
             )  # fmt: skip
             value_moves += tl.dot(
                 tl.trans(weights.to(pulled.dtype)), pulled, input_precision="ieee"
             )
-            key_moves += tl.dot(tl.trans(moves), asked, input_precision="ieee")
+            key_moves += tl.dot(tl.trans(moves), query_tile, input_precision="ieee")
         put(of_key, columns, of_key_place, keys, key_moves, WIDTH)
         put(of_value, columns, of_value_place, keys, value_moves, WIDTH)
         value_sum += tl.sum(value_moves, 0)
     for start in range(part * SIZE, tl.minimum(queries, (part + 1) * SIZE), BLOCK):
         rows = start + tl.arange(0, BLOCK)
         query_of = numbers_of(query_numbers, rows, queries, -1)
-        asked = tile(query, rows, query_place, queries, WIDTH)
+        query_tile = tile(query, rows, query_place, queries, WIDTH)
         pulled = tile(gradient, rows, gradient_place, queries, WIDTH)
         read = tile(context, rows, gradient_place, queries, WIDTH)
         query_moves = tl.zeros([BLOCK, WIDTH], tl.float32)
@@ -124,13 +124,13 @@ def backward(
         for key_start in range(0, end, BLOCK):
             columns = key_start + tl.arange(0, BLOCK)
             key_of = numbers_of(key_numbers, columns, keys, -2)
-            told = tile(key, columns, key_place, keys, WIDTH)
+            key_tile = tile(key, columns, key_place, keys, WIDTH)
             values = tile(value, columns, value_place, keys, WIDTH)
             _, moves = _pull(
-                asked, told, values, pulled, read, log_sums, query_of, key_of, rows, columns,
+                query_tile, key_tile, values, pulled, read, log_sums, query_of, key_of, rows, columns,
                 queries, scale, CAUSAL,
             )  # fmt: skip
-            query_moves += tl.dot(moves, told, input_precision="ieee")
+            query_moves += tl.dot(moves, key_tile, input_precision="ieee")
         put(of_query, rows, of_query_place, queries, query_moves, WIDTH)
         query_sum += tl.sum(query_moves, 0)
     if BIAS:

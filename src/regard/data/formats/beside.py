@@ -171,8 +171,8 @@ def _by_name(paths: Sequence[Path], names: Sequence[str]) -> tuple[Path, ...]:
     """In the order of the names, where every file's name has one of them as a part of it."""
     parts = [set(bare_name(path).lower().replace("-", ".").split(".")) for path in paths]
     places = [[n for n, own in enumerate(parts) if name in own] for name in names]
-    if all(len(found) == 1 for found in places):
-        return tuple(paths[found[0]] for found in places)
+    if all(len(matching) == 1 for matching in places):
+        return tuple(paths[matching[0]] for matching in places)
     return tuple(paths)
 
 

@@ -231,10 +231,10 @@ class LabelledFolder(Format):
 
 def labelled_folders(folder: Path) -> LabelledFolder | None:
     """`reviews/pos/*.txt` and `reviews/neg/*.txt`, if that is what the folder holds."""
-    found = [
+    labelled = [
         (below.name, path) for below in listed(folder) if below.is_dir() for path in listed(below)
     ]
-    files = tuple((label, path) for label, path in found if path.is_file())
+    files = tuple((label, path) for label, path in labelled if path.is_file())
     labels = {label for label, _ in files}
     return LabelledFolder(folder, files, by_line=False) if len(labels) > 1 else None
 

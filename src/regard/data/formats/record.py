@@ -124,8 +124,8 @@ def _known(record: Mapping[str, Any], names: Sequence[str]) -> Fields | None:
         return Fields(Pair, f"translation.{one}", f"translation.{other}")
     if "items" in record and "positions" in record:
         return Fields(Pointed, "items", "positions")
-    found = roles(names)
-    return Fields(found.kind, names[found.first], names[found.second]) if found else None
+    named = roles(names)
+    return Fields(named.kind, names[named.first], names[named.second]) if named else None
 
 
 def _tagged(reading: Reading, path: Path, number: int, values: Sequence[Any]) -> Iterator[Row]:
