@@ -44,7 +44,11 @@ class Seen(Example):
     picture: Question
     colour: int
     noun, wanted, several, format = "picture", "draw one", True, Cells
-    asked, shown = property(lambda self: self.picture), lambda self: (self.asked,)
+    asked, answer = (
+        property(lambda self: self.picture),
+        property(lambda self: COLOURS[self.colour]),
+    )
+    shown = lambda self: (self.asked, self.answer)  # noqa: E731
 
 
 def draw(random: Random) -> Seen:
@@ -75,7 +79,6 @@ class Name(Task):
         return Forced({**self.encode(text), "target": np.int32(ids)}, axes, ids)
 
     terms, symbol = (lambda self: (Entropy(0.01),)), (lambda self, number: COLOURS[number])
-    question, answer = (lambda self, one: one.asked), (lambda self, one: COLOURS[one.colour])
     judge = lambda self, predicted, answers: [self.share_right(predicted, answers)]  # noqa: E731
 
 

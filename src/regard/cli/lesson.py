@@ -139,6 +139,8 @@ def _list(as_json: bool) -> None:
 
 def _inputs(given: Sequence[str], usual: Mapping[str, Any], lesson: str) -> dict[str, Any]:
     """A reader's own values, each of the kind of the lecture's."""
+    from regard.worked.worked_example import tuples
+
     inputs: dict[str, Any] = {}
     for one in given:
         name, equals, text = one.partition("=")
@@ -154,7 +156,7 @@ def _inputs(given: Sequence[str], usual: Mapping[str, Any], lesson: str) -> dict
             remedy = f"write one like the lecture's: {name}={json.dumps(usual[name])}"
             what = "this is not of the kind of the lecture's value"
             raise UsageError(what, f"--given {one}", remedy)
-        inputs[name] = _tuples(value)
+        inputs[name] = tuples(value)
     return inputs
 
 
@@ -165,11 +167,3 @@ def _alike(value: Any, usual: Any) -> bool:
     if isinstance(usual, float):
         return isinstance(value, int | float)
     return isinstance(value, type(usual))
-
-
-def _tuples(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_tuples(one) for one in value)
-    if isinstance(value, dict):
-        return {key: _tuples(one) for key, one in value.items()}
-    return value

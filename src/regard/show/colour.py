@@ -7,13 +7,18 @@ its own background, so that it reads the same on a dark and a light terminal.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, final
 
 from rich.color import Color
 from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
 from rich.style import Style
+
+from regard.show.label import in_ascii
 
 ANCHORS = (
     (0x00, 0x22, 0x4E),
@@ -87,6 +92,24 @@ class Paint:
         """One cell of a legend, set apart from the map by being half as high."""
         text, style = self.cell(share, 1)
         return (text, style) if style is None else ("▄", Style(color=style.bgcolor))
+
+
+Line = list[Segment]
+
+
+class Lines(ABC):
+    """A picture made of lines, drawn with what a console has."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        paint = Paint.of(console, options)
+        for line in self.lines(paint, options.max_width):
+            for text, style, _ in line:
+                yield Segment(in_ascii(text) if paint.medium == "ascii" else text, style)
+            yield Segment.line()
+
+    @abstractmethod
+    def lines(self, paint: Paint, width: int) -> Iterator[Line]:
+        """Line by line, none wider than the console."""
 
 
 @lru_cache(maxsize=2 * STEPS)

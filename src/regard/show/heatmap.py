@@ -19,8 +19,8 @@ from rich.segment import Segment
 from rich.style import Style
 
 from regard.errors import UsageError
-from regard.show.colour import Paint
-from regard.show.label import Frame, in_ascii, one_line, padded, piece_names, shortened
+from regard.show.colour import Line, Lines, Paint
+from regard.show.label import Frame, one_line, padded, piece_names, shortened
 from regard.tasks.axis import Times
 
 if TYPE_CHECKING:
@@ -43,12 +43,11 @@ AXES = {
 }
 
 Weights = Float[np.ndarray, "row column"]
-Line = list[Segment]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class HeatMap:
+class HeatMap(Lines):
     """A matrix with names. What is wider than the console goes on below, or is cut and said to be."""
 
     weights: Weights
@@ -60,19 +59,12 @@ class HeatMap:
     wrap: bool
     most_rows: int | None
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        paint = Paint.of(console, options)
-        for line in self._lines(paint, options.max_width):
-            for text, style, _ in line:
-                yield Segment(in_ascii(text) if paint.medium == "ascii" else text, style)
-            yield Segment.line()
-
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        lines = self._lines(Paint.of(console, options), options.max_width)
+        lines = self.lines(Paint.of(console, options), options.max_width)
         widest = max(Segment.get_line_length(line) for line in lines)
         return Measurement(widest, widest)
 
-    def _lines(self, paint: Paint, width: int) -> Iterator[Line]:
+    def lines(self, paint: Paint, width: int) -> Iterator[Line]:
         """The whole picture, line by line."""
         frame = Frame.fitting(self.rows, self.columns, width, self.numbers)
         bands = frame.bands if self.wrap else frame.bands[:1]

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 from jaxtyping import Float
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style
 
 from regard.data import image
 from regard.errors import RegardError
-from regard.show.colour import Paint
+from regard.show.colour import Line, Lines, Paint
 from regard.show.heatmap import alignment, shares, site_map
-from regard.show.label import in_ascii, one_line, padded, piece_names, shortened
+from regard.show.label import one_line, padded, piece_names, shortened
 from regard.show.thumbnail import Dots, halves
 from regard.tasks.axis import Grid
 
@@ -42,8 +42,6 @@ DIM, STRONGEST = (
 NOWHERE = 60  # the grey of cells, or parts of them, that no picture lies under
 HALVES = 24  # half lines of a terminal that a picture may be high
 GAP = 2
-
-Line = list[Segment]
 
 
 def shown_in(url: str) -> Dots | None:
@@ -96,7 +94,7 @@ def size_for(axis: Grid, high: int, wide: int) -> tuple[int, int]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class PictureMaps:
+class PictureMaps(Lines):
     """The picture, and one for each word; in half blocks, two dots to a letter's place."""
 
     axis: Grid
@@ -105,14 +103,7 @@ class PictureMaps:
     title: str
     manner: Manner
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        paint = Paint.of(console, options)
-        for line in self._lines(paint, options.max_width):
-            for text, style, _ in line:
-                yield Segment(in_ascii(text) if paint.medium == "ascii" else text, style)
-            yield Segment.line()
-
-    def _lines(self, paint: Paint, width: int) -> Iterator[Line]:
+    def lines(self, paint: Paint, width: int) -> Iterator[Line]:
         strong, faint = (Style(bold=True), Style(dim=True)) if paint.has_colour else (None, None)
         yield [Segment(shortened(one_line(self.title), width), strong)]
         panels = list(self._panels(paint, width))

@@ -14,15 +14,15 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, UInt8
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style
 
 from regard.errors import UsageError
-from regard.show.colour import Paint, cividis
+from regard.show.colour import Line, Lines, Paint, cividis
 from regard.show.figure import FONT, GAP, LINE, TITLE, Box, Dots, Figure, Shape, Words
 from regard.show.heatmap import LEGEND, TOPS
-from regard.show.label import in_ascii, one_line, padded, shortened
+from regard.show.label import one_line, padded, shortened
 
 LETTER = 0.62 * FONT
 LONGEST = 16  # cells of a label
@@ -37,7 +37,7 @@ def scale(values: Numbers) -> float:
 
 @final
 @dataclass(frozen=True, eq=False)
-class SignedMap:
+class SignedMap(Lines):
     """In a terminal: one line a row, one cell a number; where there is no room, evenly spaced ones."""
 
     values: Numbers
@@ -47,14 +47,7 @@ class SignedMap:
     unit: str
     top: float
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        paint = Paint.of(console, options)
-        for line in self._lines(paint, options.max_width):
-            for text, style, _ in line:
-                yield Segment(in_ascii(text) if paint.medium == "ascii" else text, style)
-            yield Segment.line()
-
-    def _lines(self, paint: Paint, width: int) -> Iterator[list[Segment]]:
+    def lines(self, paint: Paint, width: int) -> Iterator[Line]:
         sides = [
             [shortened(one_line(name), LONGEST) for name in names]
             for names in (self.before, self.behind)

@@ -8,14 +8,14 @@ from typing import final
 
 import numpy as np
 from jaxtyping import Float
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style
 
 from regard.data import png
-from regard.show.colour import Paint
+from regard.show.colour import Line, Lines, Paint
 from regard.show.heatmap import TOPS
-from regard.show.label import in_ascii, one_line, padded, shortened
+from regard.show.label import one_line, padded, shortened
 from regard.tasks.axis import Times
 from regard.traces.word_times import state_edges
 
@@ -24,7 +24,6 @@ TICK = 8  # cells from one moment that is named to the next, at least
 LONGEST = 16  # cells of a row's name
 
 Weights = Float[np.ndarray, "row state"]
-Line = list[Segment]
 
 
 def spectrogram(times: Times) -> Float[np.ndarray, "band frame"]:
@@ -45,7 +44,7 @@ def heard_at(times: Times, columns: int) -> Float[np.ndarray, "band column"]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class SoundMap:
+class SoundMap(Lines):
     """Weights over the states of a sound, below its spectrogram; what is too long for a line is summed."""
 
     weights: Weights
@@ -54,14 +53,7 @@ class SoundMap:
     title: str
     most_rows: int | None = None
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        paint = Paint.of(console, options)
-        for line in self._lines(paint, options.max_width):
-            for text, style, _ in line:
-                yield Segment(in_ascii(text) if paint.medium == "ascii" else text, style)
-            yield Segment.line()
-
-    def _lines(self, paint: Paint, width: int) -> Iterator[Line]:
+    def lines(self, paint: Paint, width: int) -> Iterator[Line]:
         margin = min(LONGEST, max(map(len, self.rows), default=0)) + 1
         states = self.weights.shape[1]
         room = max(1, width - margin)

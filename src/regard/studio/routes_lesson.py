@@ -59,13 +59,15 @@ MOST = 4_096  # values in all
 
 def check_inputs(given: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs, each like its usual value; only sizes may differ, and those not by much."""
+    from regard.worked.worked_example import tuples
+
     for name in given:
         if name not in usual:
             raise Refusal(422, "this lesson has no such input", "inputs", nearest(name, usual))
     counted = sum(_check(name, value, usual[name]) for name, value in given.items())
     if counted > MOST:
         raise Refusal(422, f"these are {counted:,} values; the limit is {MOST:,}", "inputs")
-    return {name: _tuples(value) for name, value in given.items()}
+    return {name: tuples(value) for name, value in given.items()}
 
 
 def _check(name: str, value: Any, usual: Any) -> int:
@@ -122,11 +124,3 @@ def _unlike(name: str) -> Refusal:
         f"inputs.{name}",
         "GET /api/lessons",
     )
-
-
-def _tuples(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_tuples(one) for one in value)
-    if isinstance(value, dict):
-        return {key: _tuples(one) for key, one in value.items()}
-    return value

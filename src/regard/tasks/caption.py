@@ -130,16 +130,6 @@ class Caption(WritingFromFiles):
         """The text alone."""
         return {"target": self.target.pieces(row["target"])}
 
-    def question(self, example: Example) -> str:
-        """The picture's path, or the picture itself where it was drawn."""
-        assert isinstance(example, Captioned)
-        return example.picture
-
-    def answer(self, example: Example) -> str:
-        """Every right text, one a line."""
-        assert isinstance(example, Captioned)
-        return SEVERAL.join(example.texts)
-
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """Of one right answer a picture, whether it is given; of several, BLEU and CIDEr against all."""
         lists = [answer.split(SEVERAL) for answer in answers]

@@ -139,16 +139,6 @@ class Classify(Labelling):
         """The one label."""
         return (self.answer(example),)
 
-    def question(self, example: Example) -> str:
-        """The text."""
-        assert isinstance(example, Labelled)
-        return example.text
-
-    def answer(self, example: Example) -> str:
-        """The label."""
-        assert isinstance(example, Labelled)
-        return example.label
-
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """Accuracy, and F1 averaged over the labels."""
         return [accuracy(predicted, answers), macro_f1(predicted, answers)]

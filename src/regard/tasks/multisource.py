@@ -205,16 +205,6 @@ class Multisource(WritingFromFiles):
         cut = {name: one.codec.pieces(row[name]) for name, one in texts.items()}
         return {**cut, "target": self.target.pieces(row["target"])}
 
-    def question(self, example: Example) -> str:
-        """All of its sources."""
-        assert isinstance(example, Several)
-        return example.question
-
-    def answer(self, example: Example) -> str:
-        """The target."""
-        assert isinstance(example, Several)
-        return example.target
-
 
 def _first_of_each(examples: Iterator[Several]) -> dict[str, Source]:
     """The first source of each name, in the order in which they are met; one kind a name."""

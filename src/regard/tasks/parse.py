@@ -157,14 +157,6 @@ class Parse(Task):
             ids.append(number)
         return ids
 
-    def question(self, example: Example) -> str:
-        """The words."""
-        return example.asked
-
-    def answer(self, example: Example) -> str:
-        """The tree, with the tags of its words."""
-        return example.answer
-
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """F1, precision and recall of labelled brackets, and whole trees."""
         return bracket_scores([_tree(text) for text in predicted], [read_tree(t) for t in answers])

@@ -243,11 +243,6 @@ class Point(Task):
         assert isinstance(example, Pointed)
         return Question({SOURCE: example.items})
 
-    def answer(self, example: Example) -> str:
-        """The positions, a space between them."""
-        assert isinstance(example, Pointed)
-        return " ".join(map(str, example.positions))
-
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """Whole answers right, and how far the others are off."""
         return [exact_match(predicted, answers), word_error(predicted, answers)]

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from regard.attention.attention import INPUTS, TARGET
 from regard.data.example import Example, Pair
-from regard.evaluate import Comparison, Metric, exact_match
+from regard.evaluate import Metric, exact_match
 from regard.evaluate.breakdown import same_words
 from regard.evaluate.rouge import rouge
 from regard.models import SOURCE, Model, Sizes
@@ -31,8 +31,8 @@ from regard.tasks.task import (
     Prediction,
     Progress,
     Row,
+    Task,
     Write,
-    compared,
     only,
 )
 from regard.tasks.writing import Writing
@@ -221,16 +221,6 @@ class Summarise(Writing):
             for side in ("source", "target")
         }
 
-    def question(self, example: Example) -> str:
-        """The text."""
-        assert isinstance(example, Pair)
-        return example.source
-
-    def answer(self, example: Example) -> str:
-        """The summary."""
-        assert isinstance(example, Pair)
-        return example.target
-
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """ROUGE-1, ROUGE-2 and ROUGE-L, and how often the answer is right to the letter."""
         return [*rouge(predicted, answers), exact_match(predicted, answers)]
@@ -258,17 +248,7 @@ class Summarise(Writing):
         """Words that the question and its right answer share."""
         return same_words(question, answer)
 
-    def compare(
-        self,
-        first: Sequence[str],
-        second: Sequence[str],
-        answers: Sequence[str],
-        *,
-        lowercase: bool = False,  # noqa: ARG002
-        tokenize: str = "13a",  # noqa: ARG002
-    ) -> list[Comparison]:
-        """By how many are right to the letter."""
-        return [compared(self.share_right, first, second, answers)]
+    compare = Task.compare  # by how many are right to the letter
 
 
 def _ended(ids: Sequence[int]) -> np.ndarray:

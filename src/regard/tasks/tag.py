@@ -232,11 +232,6 @@ class Tag(Labelling):
         text = " ".join(example.words)
         return text if words_of(text) == list(example.words) else "\t".join(("", *example.words))
 
-    def answer(self, example: Example) -> str:
-        """The tags, a space between them."""
-        assert isinstance(example, Tagged)
-        return " ".join(example.tags)
-
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """Accuracy a word; for span labels (B-, I-) also F1 a span; and whole sentences right."""
         guesses = [text.split() for text in predicted]

@@ -404,13 +404,13 @@ class Task(ABC):
         """Where in the source the state stands that each step was said from; none if it is not there."""
         return ()
 
-    @abstractmethod
     def question(self, example: Example) -> str:
         """The input of an example, as `predict` takes it."""
+        return example.asked
 
-    @abstractmethod
     def answer(self, example: Example) -> str:
         """The right answer of an example, as `predict` would write it."""
+        return example.answer
 
     @abstractmethod
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:

@@ -123,16 +123,6 @@ class Transcribe(WritingFromFiles):
         """The text alone."""
         return {"target": self.target.pieces(row["target"])}
 
-    def question(self, example: Example) -> str:
-        """The sound's path, or the sound itself."""
-        assert isinstance(example, Spoken)
-        return example.sound
-
-    def answer(self, example: Example) -> str:
-        """The text."""
-        assert isinstance(example, Spoken)
-        return example.text
-
     def judge(self, predicted: Sequence[str], answers: Sequence[str]) -> list[Metric]:
         """Word and character errors, and how often all of a text is right."""
         return [

@@ -141,16 +141,6 @@ class Translate(Writing):
             "target": self.target.pieces(row["target"]),
         }
 
-    def question(self, example: Example) -> str:
-        """The source."""
-        assert isinstance(example, Pair)
-        return example.source
-
-    def answer(self, example: Example) -> str:
-        """The target."""
-        assert isinstance(example, Pair)
-        return example.target
-
     def kept_words(self, question: str, answer: str) -> list[tuple[int, int]]:
         """Words that the question and its right answer share."""
         return same_words(question, answer)

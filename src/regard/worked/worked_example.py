@@ -123,6 +123,15 @@ def _plain(value: Any) -> Any:
             return value
 
 
+def tuples(value: Any) -> Any:
+    """A value that came as JSON, as a lesson takes it: lists are tuples."""
+    if isinstance(value, list):
+        return tuple(tuples(one) for one in value)
+    if isinstance(value, dict):
+        return {key: tuples(one) for key, one in value.items()}
+    return value
+
+
 # A reader's numbers become tensors, in double precision, and tensors become plain numbers again.
 
 Number = float | int

@@ -6,7 +6,6 @@ takes eight a layer, each with its norm before and its sum behind.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import ClassVar, final
 
 import torch
@@ -46,21 +45,6 @@ class Kernels(Operations):
             num_warps=warps(width),
         )
         return Stream(base)
-
-    @abstractmethod
-    def read(
-        self,
-        weights: Weights,
-        stream: Stream,
-        norm: Norm | None,
-        linear: Linear,
-        activation: Activation | None = None,
-    ) -> Found:
-        """activation(linear(norm(stream)))."""
-
-    @abstractmethod
-    def write(self, stream: Stream, found: Found, linear: Linear) -> None:
-        """The stream with linear(found) added."""
 
     def recall(self, weights: Weights, state: State, layer: int, found: Found) -> Found:
         """One program a head and hypothesis."""
