@@ -22,8 +22,54 @@ if TYPE_CHECKING:
     from regard.run.folder import Run
 
 
+@final
+@dataclass(frozen=True)
+class Scoring:
+    """How BLEU and chrF read a text."""
+
+    lowercase: Annotated[
+        bool, Option("--lowercase", help="Compute BLEU and chrF on lower-cased text.")
+    ] = False
+    tokenize: Annotated[
+        str,
+        Option(
+            metavar="NAME", help="The tokenizer of BLEU: `13a`, `intl`, `char`, `zh` or `none`."
+        ),
+    ] = "13a"
+
+    @property
+    def given(self) -> dict[str, bool]:
+        """Which of these options were typed."""
+        return {"--lowercase": self.lowercase, "--tokenize": self.tokenize != "13a"}
+
+
+@final
+@dataclass(frozen=True)
+class Asking:
+    """How a model is asked."""
+
+    beam: Beam = None
+    truncate: Truncate = False
+    to: Annotated[
+        str | None,
+        Option(
+            "--to",
+            metavar="LANGUAGE",
+            help="The language to translate into, such as `fr` or `french`. The default is the ending of "
+            "the last file: test.fr is French.",
+        ),
+    ] = None
+
+    @property
+    def given(self) -> dict[str, bool]:
+        """Which of these options were typed."""
+        named = {"--beam": self.beam is not None, "--to": self.to is not None}
+        return {**named, "--truncate": self.truncate}
+
+
 @command
 def evaluate(
+    *,
     place: Weights,
     paths: Annotated[
         list[Path],
@@ -45,29 +91,11 @@ def evaluate(
         Path | None,
         Option(metavar="FILE", help="Score the lines of this file instead of asking a model."),
     ] = None,
-    lowercase: Annotated[
-        bool, Option("--lowercase", help="Compute BLEU and chrF on lower-cased text.")
-    ] = False,
-    tokenize: Annotated[
-        str,
-        Option(
-            metavar="NAME", help="The tokenizer of BLEU: `13a`, `intl`, `char`, `zh` or `none`."
-        ),
-    ] = "13a",
+    scoring: Scoring,
     examples: Annotated[
         int | None, Option(min=1, metavar="N", help="Use only the first N examples of the test.")
     ] = None,
-    beam: Beam = None,
-    truncate: Truncate = False,
-    to: Annotated[
-        str | None,
-        Option(
-            "--to",
-            metavar="LANGUAGE",
-            help="The language to translate into, such as `fr` or `french`. The default is the ending of "
-            "the last file: test.fr is French.",
-        ),
-    ] = None,
+    asking: Asking,
     by: Annotated[
         str | None,
         Option(
@@ -94,47 +122,52 @@ def evaluate(
     - `regard evaluate --hypotheses out.de ref.de` needs no model
     """
     output.speak_json(as_json)
-    _check_tokenizer(tokenize)
-    of_answers = {"--lowercase": lowercase, "--tokenize": tokenize != "13a"}
-    of_asking = {"--beam": beam is not None, "--truncate": truncate, "--to": to is not None}
-    of_asking["--weights"] = place.weights != "stored"
-    unused = {"--hypotheses": hypotheses is not None, **of_answers}
-    evaluate_by.check(by, svg, unused | of_asking if by == "gradient" else unused)
-    of_asking["--device"] = place.device != "auto"
-    scoring: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize}
-    alone = hypotheses is not None and not _is_run(paths[0])
-    if hypotheses is not None and (alone or against is None):
-        refuse_unused(of_asking, "with --hypotheses no model is asked")
-    if hypotheses is not None and alone:
-        refuse_unused({"--against": against is not None}, "no run was named to be compared")
-        _judge_lines(hypotheses, paths, scoring, examples)
-        return
-    _check(paths, against, hypotheses, to, beam)
-    from regard.answer.test_set import compare, judge
-
+    _check_tokenizer(scoring.tokenize)
+    asked = {**asking.given, "--weights": place.weights != "stored"}
+    unused = {"--hypotheses": hypotheses is not None, **scoring.given}
+    evaluate_by.check(by, svg, unused | asked if by == "gradient" else unused)
+    if hypotheses is not None:
+        alone = not _is_run(paths[0])
+        if alone or against is None:
+            asked["--device"] = place.device != "auto"
+            refuse_unused(asked, "with --hypotheses no model is asked")
+        if alone:
+            refuse_unused({"--against": against is not None}, "no run was named to be compared")
+            _judge_lines(hypotheses, paths, scoring, examples)
+            return
+    _check(paths, against, hypotheses, asking)
     run, exam = _asked(paths, examples)
-    _check_scoring(run, lowercase=lowercase, tokenize=tokenize)
+    _check_scoring(run, scoring)
     _check_labels(run, exam)
-    ask = _Ask(exam, place, beam, truncate, to, paths[-1].suffix.removeprefix("."))
+    ask = _Ask(exam, place, asking, paths[-1].suffix.removeprefix("."))
     facts = {"run": str(paths[0]), "test": exam.name, "examples": len(exam.examples)}
     if by is not None:
         runs = [paths[0], *([against] if against else [])]
         curves = {str(path): ask.curve(by, path, run.settings.task) for path in runs}
         evaluate_by.tell(facts, curves, svg)
         return
-    answers = exam.answers(run.task)
     extra: list[Metric] = []
     if hypotheses is not None:
         predicted = _bare(_lines(hypotheses)[:examples], run)
     else:
         predicted, extra = ask.of(paths[0])
-    metrics = extra + judge(run.task, predicted, answers, **scoring)
+    other = None if against is None else ask.of(against, run.settings.task)[0]
+    metrics, verdicts = _judged(run, exam, scoring, predicted, other)
+    _tell(facts, extra + metrics, verdicts, (str(hypotheses or paths[0]), str(against)))
+
+
+def _judged(
+    run: Run, exam: Exam, scoring: Scoring, predicted: list[str], other: list[str] | None
+) -> tuple[list[Metric], list[Comparison]]:
+    """What answers are worth, and whether another model's are better."""
+    from regard.answer.test_set import compare, judge
+
+    answers = exam.answers(run.task)
+    metrics = judge(run.task, predicted, answers, **vars(scoring))
     metrics += run.task.beside(exam.questions(run.task), predicted, answers)
-    verdicts: list[Comparison] = []
-    if against is not None:
-        other, _ = ask.of(against, run.settings.task)
-        verdicts = compare(run.task, predicted, other, answers, **scoring)
-    _tell(facts, metrics, verdicts, (str(hypotheses or paths[0]), str(against)))
+    if other is None:
+        return metrics, []
+    return metrics, compare(run.task, predicted, other, answers, **vars(scoring))
 
 
 def _check_tokenizer(name: str) -> None:
@@ -147,8 +180,7 @@ def _check(
     paths: Sequence[Path],
     against: Path | None,
     hypotheses: Path | None,
-    to: str | None,
-    beam: int | None,
+    asking: Asking,
 ) -> None:
     """Runs and files that were named are there, and hold what the run was trained for."""
     from regard.cli.target import Target
@@ -160,10 +192,12 @@ def _check(
 
     with folder_of(paths[0]) as folder:
         settings = read_settings(folder / "config.toml")
-    if to is not None:
-        chosen(to, Target(paths[0], settings).languages)
+    if asking.to is not None:
+        chosen(asking.to, Target(paths[0], settings).languages)
     searched = settings.task not in AT_ONCE
-    refuse_unused({"--beam": beam is not None and not searched}, "this model searches for nothing")
+    refuse_unused(
+        {"--beam": asking.beam is not None and not searched}, "this model searches for nothing"
+    )
     if against is not None:
         with folder_of(against):
             pass
@@ -174,10 +208,10 @@ def _check(
         understand(paths[1:], example_of(settings.task), keep_empty=True, columns=columns)
 
 
-def _check_scoring(run: Run, *, lowercase: bool, tokenize: str) -> None:
+def _check_scoring(run: Run, scoring: Scoring) -> None:
     """How BLEU and chrF read a text is no matter where neither is computed; nothing is ignored in silence."""
-    option = "--lowercase" if lowercase else "--tokenize"
-    if (lowercase or tokenize != "13a") and not run.task.writes_text:
+    option = "--lowercase" if scoring.lowercase else "--tokenize"
+    if any(scoring.given.values()) and not run.task.writes_text:
         raise UsageError(
             f"{option} is for BLEU and chrF, and this model was trained to {run.task.verb}",
             where=option,
@@ -213,9 +247,7 @@ class _Ask:
 
     exam: Exam
     place: Weights
-    beam: int | None
-    truncate: bool
-    to: str | None
+    asking: Asking
     ending: str
 
     def of(self, path: Path, task: str | None = None) -> tuple[list[str], list[Metric]]:
@@ -235,12 +267,12 @@ class _Ask:
         learned = predictor.run.task
         questions = self.exam.questions(learned)
         tagged = any(question.startswith(">>") for question in questions)
-        goal = self.to
+        beam, truncate, goal = self.asking.beam, self.asking.truncate, self.asking.to
         if goal is None and self.ending in predictor.languages and not tagged:
             goal = self.ending
         with bar(f"asking {path.name}", lambda: len(questions)) as shown:
             answers = predictor.predict(
-                questions, beam=self.beam, truncate=self.truncate, to=goal, advance=shown.advance
+                questions, beam=beam, truncate=truncate, to=goal, advance=shown.advance
             )
         extra = []
         if learned.decided_by == "perplexity":
@@ -254,7 +286,7 @@ class _Ask:
 
 
 def _judge_lines(
-    hypotheses: Path, references: list[Path], scoring: dict[str, Any], most: int | None
+    hypotheses: Path, references: list[Path], scoring: Scoring, most: int | None
 ) -> None:
     """Ready-made output against one or several translations of the same text."""
     predicted, *right = (_lines(path) for path in (hypotheses, *references))
@@ -262,7 +294,7 @@ def _judge_lines(
         predicted, *right = (lines[:most] for lines in (predicted, *right))
     from regard.answer.test_set import judge_texts
 
-    metrics = judge_texts(predicted, right, **scoring)
+    metrics = judge_texts(predicted, right, **vars(scoring))
     names = ", ".join(path.name for path in references)
     facts = {"hypotheses": str(hypotheses), "test": f"lines of {names}", "examples": len(predicted)}
     _tell(facts, metrics, [], ("", ""))

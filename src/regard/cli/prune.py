@@ -197,15 +197,9 @@ def _write(
     score: bool,
     as_json: bool,
 ) -> None:
-    from regard.traces.importance import closed, counted, least_needed, orders, write_pruned
+    from regard.traces.importance import closed, counted, write_pruned
 
-    rising = orders(importance)["least important first"]
-    if keep is not None:
-        remove = rising[: max(0, len(rising) - keep)]
-    elif until_loss is not None:
-        remove = least_needed(model, measure, rising, until_loss)
-    else:  # by learned gates alone: those that are closed
-        remove = [place for place in rising if importance[place] == 0]
+    remove = _to_remove(model, measure, importance, keep, until_loss)
     before = measure()
     what, name, sign = ("score", "score", -1) if score else ("loss a symbol", "loss", 1)
     with closed(model, remove):
@@ -227,6 +221,24 @@ def _write(
         output.say(f"{kind}: {now} of {all_of_them} heads left")
     output.say(f"{what}: {sign * before:.4f} before, {sign * after:.4f} without them")
     output.say(f"wrote {out}")
+
+
+def _to_remove(
+    model: Model,
+    measure: Measure,
+    importance: dict[Place, float],
+    keep: int | None,
+    until_loss: float | None,
+) -> list[Place]:
+    """The least important heads: all but so many, or as many as the loss allows."""
+    from regard.traces.importance import least_needed, orders
+
+    rising = orders(importance)["least important first"]
+    if keep is not None:
+        return rising[: max(0, len(rising) - keep)]
+    if until_loss is not None:
+        return least_needed(model, measure, rising, until_loss)
+    return [place for place in rising if importance[place] == 0]  # whose gates training closed
 
 
 def _show_curve(

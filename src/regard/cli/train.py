@@ -249,17 +249,9 @@ def config(
     - `regard train --config my.toml`
     """
     output.speak_json(as_json)
-    from regard.presets import about, names
-
     if preset is None and file is None:
         refuse_unused({"--set": bool(changes), "--toy": toy is not None}, "no preset was named")
-        presets = {name: about(name) for name in names()}
-        if as_json:
-            output.answer(presets)
-            return
-        from regard.show.catalogue import preset_list
-
-        output.show(preset_list(presets))
+        _list_presets(as_json)
         return
     from regard.config import to_toml
     from regard.run.resolve import resolve
@@ -269,6 +261,18 @@ def config(
         output.answer(settings.model_dump(mode="json"))
     else:
         print(_undecided(to_toml(settings, explained=True), preset, file, changes), end="")
+
+
+def _list_presets(as_json: bool) -> None:
+    from regard.presets import about, names
+
+    presets = {name: about(name) for name in names()}
+    if as_json:
+        output.answer(presets)
+        return
+    from regard.show.catalogue import preset_list
+
+    output.show(preset_list(presets))
 
 
 def _undecided(text: str, preset: str | None, file: Path | None, changes: list[str] | None) -> str:

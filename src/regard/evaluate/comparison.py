@@ -89,24 +89,31 @@ def paired(
     lists = reference_lists(system_a, references)
     measure = bleu_of(lowercase, tokenize) if metric == "bleu" else chrf_of(lowercase, 0)
     name = "BLEU" if metric == "bleu" else "chrF2"
-    if test == "randomisation":
-        return _swapped(name, measure, (list(system_a), list(system_b)), lists, samples)
+    compared = _swapped if test == "randomisation" else _drawn
+    return compared(name, measure, (list(system_a), list(system_b)), lists, samples)
+
+
+def _drawn(
+    name: str,
+    measure: BLEU | CHRF,
+    systems: Sequence[list[str]],
+    references: Sequence[Sequence[str]],
+    samples: int | None,
+) -> Comparison:
+    """The bootstrap, by sacrebleu."""
     from sacrebleu.significance import PairedTest, Result
 
+    named: list[tuple[str, Sequence[str]]] = list(zip(("a", "b"), systems, strict=True))
     signatures, scores = PairedTest(
-        [("a", list(system_a)), ("b", list(system_b))],
-        {name: measure},
-        lists,
-        test_type="bs",
-        n_samples=samples or 0,
+        named, {name: measure}, references, test_type="bs", n_samples=samples or 0
     )()
-    signature = str(signatures[name])
     one, other = (result for result in scores[name] if isinstance(result, Result))
     assert other.p_value is not None
     # The test counts differences larger than the one seen, and so calls "no difference" rare.
     p_value = float(other.p_value) if one.score != other.score else 1.0
+    signature = str(signatures[name])
     before, after = (_as_metric(name, result, signature) for result in (one, other))
-    return Comparison(before, after, p_value, test)
+    return Comparison(before, after, p_value, "bootstrap")
 
 
 def paired_counts(

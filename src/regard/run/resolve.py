@@ -50,16 +50,7 @@ def resolve(
             raise UsageError("a preset is a model of its own", where, "leave out one of them")
         taught = None if toy is None else toy_named(toy).kind
         given = merge(_started(start, task or given.get("task"), taught), given)
-    data = _data(toy, train, valid)
-    if isinstance(
-        given.get("data"), dict
-    ):  # files named here stand for the toy of a file, and a toy for files
-        replaced = (
-            {"toy"} if train else {"train", "valid", "test"} if toy is not None else set[str]()
-        )
-        kept = {key: value for key, value in given["data"].items() if key not in replaced}
-        given = {**given, "data": kept}
-    tree = merge(given, {"data": data} if data else {})
+    tree = _with_data(given, toy, train, valid)
     if task is not None and toy is not None and example_of(task) is not toy_named(toy).kind:
         what = f"the toy {toy} teaches the task {task_for(toy_named(toy).kind)}, not {task}"
         raise UsageError(what, f'task="{task}"', "leave the task out, or take another toy")
@@ -152,6 +143,18 @@ def _started(start: str, task: str | None, taught: Kind | None) -> dict[str, Any
         return {"task": task, "text": earlier["text"], "model": own, **origin}
     kept = {key: earlier[key] for key in ("task", "text", "model", "decode")}
     return {**kept, **origin, "train": GENTLE}
+
+
+def _with_data(
+    given: dict[str, Any], toy: str | None, train: Sequence[Path], valid: Sequence[Path]
+) -> dict[str, Any]:
+    """The settings of a file with the data named here: files stand for its toy, and a toy for its files."""
+    data, own = _data(toy, train, valid), given.get("data")
+    if isinstance(own, dict):
+        replaced = ("toy",) if train else ("train", "valid", "test") if toy is not None else ()
+        kept = {key: value for key, value in own.items() if key not in replaced}
+        given = {**given, "data": kept}
+    return merge(given, {"data": data} if data else {})
 
 
 def _data(toy: str | None, train: Sequence[Path], valid: Sequence[Path]) -> dict[str, Any]:
