@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from random import Random
 
 from regard.data.example import Line
+from regard.data.study_sentences import SENSES
 from regard.data.toys.toy import Toy
 
 WORD = "شیر"
