@@ -44,11 +44,8 @@ class Seen(Example):
     picture: Question
     colour: int
     noun, wanted, several, format = "picture", "draw one", True, Cells
-    asked, answer = (
-        property(lambda self: self.picture),
-        property(lambda self: COLOURS[self.colour]),
-    )
-    shown = lambda self: (self.asked, self.answer)  # noqa: E731
+    asked = property(lambda self: self.picture)
+    shown, answer = lambda self: (self.asked,), property(lambda self: COLOURS[self.colour])
 
 
 def draw(random: Random) -> Seen:
