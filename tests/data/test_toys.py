@@ -12,13 +12,13 @@ from functools import cache
 import pytest
 
 from regard.data.example import Captioned, Pair, Parsed, Pointed, Several, Spoken, Tagged
-from regard.data.study_sentences import SENSES
 from regard.data.toys import TOYS, Toy, toy
 from regard.data.toys import english as grammar
 from regard.data.toys.structure import convex_hull, depths
 from regard.data.toys.toy import split_of, write_date
 from regard.errors import UsageError
 from regard.tasks.names import task_for
+from regard.traces.examples import SENSES
 
 TASKS = {
     "translate": {

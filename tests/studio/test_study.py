@@ -8,8 +8,8 @@ import pytest
 
 from regard.answer.predictor import Predictor
 from regard.answer.studies import heads, senses
-from regard.data.study_sentences import SENSES
 from regard.studio import schema
+from regard.traces.examples import SENSES
 from regard.traces.head_survey import PROBES
 from tests.studio.kit import inside
 

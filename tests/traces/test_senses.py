@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from regard.data.study_sentences import SENSES
 from regard.errors import UsageError
 from regard.tasks import Prediction
+from regard.traces.examples import SENSES
 from regard.traces.senses import Occurrence, Senses, cosines, find, grouped, plane, study
 from tests.tasks.kit import EXAMPLES, task_of
 from tests.traces.kit import model_of

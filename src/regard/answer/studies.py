@@ -20,11 +20,11 @@ from typing import Any
 from regard.answer.predictor import Predictor
 from regard.answer.test_set import Exam
 from regard.answer.tracing import looker, trace
-from regard.data.study_sentences import SENSES, SENTENCES
 from regard.errors import DataError, UsageError
 from regard.question import Image, Question, Sound
 from regard.tasks import Task
 from regard.tasks.axis import Axis
+from regard.traces.examples import SENSES, SENTENCES
 from regard.traces.head_roles import Head
 from regard.traces.head_survey import Sentence, Steps, finished, surveying
 from regard.traces.senses import (

@@ -134,9 +134,9 @@ def _asked(
     from regard.answer import studies
     from regard.answer.predictor import Predictor
     from regard.answer.tracing import looker
-    from regard.data.study_sentences import SENTENCES
     from regard.interop.studied import look_of
     from regard.run.find import is_brought
+    from regard.traces.examples import SENTENCES
     from regard.traces.head_survey import Sentence, read
 
     if is_brought(model):

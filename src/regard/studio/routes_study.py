@@ -70,7 +70,7 @@ async def heads(asked: HeadsAsked, request: Request, studio: Here) -> Response:
 @router.get("/senses", response_model=schema.SensesShipped, summary="Words with sentences")
 def shipped(_studio: Here) -> Response:
     """Words of several meanings, with the sentences that come with regard for them."""
-    from regard.data.study_sentences import SENSES
+    from regard.traces.examples import SENSES
 
     words = {
         word: {sense: list(some) for sense, some in senses.items()}
@@ -111,8 +111,8 @@ async def senses(asked: SensesAsked, request: Request, studio: Here) -> Response
 async def _brought_heads(asked: HeadsAsked, request: Request, studio: Studio) -> Response:
     """The heads of a model of Hugging Face's, over the sentences typed, or regard's own."""
     from regard.answer.studies import fit_to_judge
-    from regard.data.study_sentences import SENTENCES
     from regard.interop.studied import brought_look, refuse_language
+    from regard.traces.examples import SENTENCES
     from regard.traces.head_survey import Sentence, surveying
 
     refuse_language(asked.to)

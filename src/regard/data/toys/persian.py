@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from random import Random
 
 from regard.data.example import Line
-from regard.data.study_sentences import SENSES
 from regard.data.toys.toy import Toy
 
 WORD = "شیر"
@@ -145,7 +144,7 @@ TAP = (
     },
 )
 _GAP = re.compile(r"\{(.+?)\}")
-_ASKED = frozenset(text for texts in MEANINGS.values() for text in texts)
+_ASKED = frozenset[str]().union(*MEANINGS.values())
 
 
 def _draw(generator: Random) -> Line:
