@@ -1,12 +1,12 @@
 """What `regard heads` says of every preset: true numbers of every attention, or that there is none."""
 
 import math
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 
 from regard.answer.predictor import Predictor
-from regard.answer.studies import fit_to_judge, head_steps, own_sentences
+from regard.answer.studies import fit_to_judge, head_steps, own_sentences, whose
 from regard.answer.tracing import looker
 from regard.errors import UsageError
 from regard.presets import names
@@ -70,3 +70,16 @@ def test_every_attention_of_every_preset_is_measured(name, made, monkeypatch):
             assert all(head.measures[one] is None for one in ONLY_BETWEEN_TOKENS)
         assert bool(head.random)
         assert bool(head.shuffled) == (not model.run.task.accepts)
+
+
+@pytest.mark.parametrize("toy", [True, False])
+def test_whose_examples_a_model_of_the_box_is_judged_by(made, toy):
+    """One example was said to be what the model was tested on, where its data did not come with it."""
+    model = made("xu2015-soft")
+    assert whose(model) == "run"
+    first, _ = model.run.probes()[0]
+    model.card = Mock(directions=(), question=lambda _: first)
+    if not toy:
+        model.run.settings = Mock(data=Mock(toy=None))
+    assert whose(model) == ("run" if toy else "example")
+    assert toy or len(own_sentences(model)) == 1

@@ -1,6 +1,7 @@
 """Pictures in the studio: one is chosen or dropped as the question, and each step shows where it looked."""
 
 import base64
+import re
 from random import Random
 from unittest.mock import patch
 
@@ -120,3 +121,18 @@ def test_a_broken_picture_is_a_clear_error_and_the_studio_lives_on(chromium, add
     page.set_input_files("input[type=file]", good)
     page.locator("img.seen").wait_for()
     page.close()
+
+
+def test_heads_are_measured_over_pictures_that_have_no_words(page, address):
+    """It spoke of sentences, offered a box to type some, and had a column of shuffled words, all empty."""
+    page.goto(f"{address}#view=heads&headText=typed+for+a+model+that+reads+text")
+    page.wait_for_selector("table tbody tr")
+    said = page.locator("main").inner_text()
+    assert re.search(r"Measured over \d+ pictures that the model was tested on", said)
+    assert "1 head;" in said
+    assert "sentence" not in said
+    assert page.locator("main textarea").count() == 0
+    titles = page.locator("thead th").all_inner_texts()
+    assert "random" in titles
+    assert "shuffled" not in titles
+    assert page.locator(".key").count() == 0  # of one number there is no scale

@@ -344,7 +344,7 @@ export interface HeadsStudied {
   readonly left_out: number;
   /** the language translated into; empty if of no matter */
   readonly to: string;
-  /** whose sentences they are: `regard`, `run` or `typed` */
+  /** whose sentences they are: `regard`, `run`, `example` or `typed` */
   readonly own: string;
 }
 

@@ -1,5 +1,15 @@
 import { expect, it } from "vitest";
-import { chosen, headRows, headsDrawing, NONE, reachOf, rolesIn, shade } from "../src/pure/heads";
+import {
+  chosen,
+  controlsOf,
+  headRows,
+  headsDrawing,
+  itemOf,
+  NONE,
+  reachOf,
+  rolesIn,
+  shade,
+} from "../src/pure/heads";
 import type { HeadStudied } from "../src/schema";
 
 function head(number: number, entropy: number | null, ...roles: string[]): HeadStudied {
@@ -50,4 +60,20 @@ it("draws a tile for each head, and writes each number beside its two controls",
   expect(rows[0]!.slice(5)).toEqual(["entropy", "entropy (random)", "entropy (shuffled)"]);
   expect(rows[1]!.slice(2)).toEqual([1, 1, "previous", 1, 2, 1.5]);
   expect(rows[2]![5]).toBe("");
+});
+
+it("calls what a model reads by its name, and leaves out a control that nothing was counted for", () => {
+  expect(["image/*", "audio/*", "", undefined].map(itemOf)).toEqual([
+    "picture",
+    "sound",
+    "sentence",
+    "sentence",
+  ]);
+  expect(controlsOf(heads)).toEqual(["random", "shuffled"]);
+  const wordless = heads.map((one) => ({ ...one, shuffled: { entropy: null } }));
+  expect(controlsOf(wordless)).toEqual(["random"]);
+  expect(headRows(wordless, ["entropy"], () => "")[0]).toEqual([
+    ...["attention", "path", "layer", "head", "roles"],
+    ...["entropy", "entropy (random)"],
+  ]);
 });

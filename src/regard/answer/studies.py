@@ -116,6 +116,14 @@ def takes_ours(predictor: Predictor) -> bool:
     return predictor.card is not None and reads_words(predictor)
 
 
+def whose(predictor: Predictor) -> str:
+    """Where `own_sentences` come from: `regard`, the `run`, or its one `example`, as its data stayed behind."""
+    if takes_ours(predictor):
+        return "regard"
+    travelled = predictor.card is None or predictor.run.settings.data.toy is not None
+    return "run" if travelled else "example"
+
+
 def own_sentences(predictor: Predictor) -> list[Sentence]:
     """What a model is judged by where nobody says otherwise.
 
@@ -124,11 +132,13 @@ def own_sentences(predictor: Predictor) -> list[Sentence]:
     run = predictor.run
     if predictor.card is None:
         return [sentence_of(predictor, *pair) for pair in run.probes()]
-    if takes_ours(predictor):
-        return [Sentence.of(text) for text in SENTENCES]
-    if run.settings.data.toy is None:  # its data did not travel with it
-        return [sentence_of(predictor, predictor.example)]
-    return _of_exam(predictor, Exam.of(run.settings, MOST))
+    match whose(predictor):
+        case "regard":
+            return [Sentence.of(text) for text in SENTENCES]
+        case "example":
+            return [sentence_of(predictor, predictor.example)]
+        case _:
+            return _of_exam(predictor, Exam.of(run.settings, MOST))
 
 
 def sentences_of(predictor: Predictor, paths: Sequence[Path], most: int) -> list[Sentence]:

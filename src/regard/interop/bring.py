@@ -154,7 +154,7 @@ class Brought:
         else:
             ids = [start, *self.tokenizer(text_target=answer)["input_ids"]]
         forced = torch.tensor([ids], device=inputs["input_ids"].device)
-        with recording(self.model) as recorder:
+        with recording(self.model, eager=True) as recorder:
             output = self.model(**inputs, decoder_input_ids=forced[:, :-1], use_cache=False)
         said, logits = ids[1:], output.logits[0]
         target = tokens.written(self.tokenizer, said)
@@ -183,7 +183,7 @@ class Brought:
             ids = self._generated(inputs, beam, most) if most else given
         forced = torch.tensor([ids], device=inputs["input_ids"].device)
         read, said = (ids[:-1], ids[1:]) if len(ids) > len(given) else (ids, ids[1:])
-        with recording(self.model) as recorder:
+        with recording(self.model, eager=True) as recorder:
             output = self.model(input_ids=forced[:, : len(read)], use_cache=False)
         steps = steps_of(output.logits[0], said, self._name, len(given) - 1)
         axes: dict[str, Axis] = {INPUTS: tokens.written(self.tokenizer, read)}
@@ -194,7 +194,7 @@ class Brought:
 
     def _read(self, text: str, source: Axis, inputs: Mapping[str, Tensor]) -> Trace:
         """An encoder alone, with a label where it gives one."""
-        with recording(self.model) as recorder:
+        with recording(self.model, eager=True) as recorder:
             output = self.model(**inputs)
         axes: dict[str, Axis] = {SOURCE: source}
         sites = self._sites(recorder, axes, None)

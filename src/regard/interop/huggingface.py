@@ -30,6 +30,10 @@ OWN = "_attn_implementation_internal"  # set on one configuration alone; the pro
 class Told(Protocol):
     """Whom an attention module's call is told to."""
 
+    @property
+    def eager(self) -> bool:
+        """Whether a fused kernel's numbers are exchanged for those of the model's own eager formula."""
+
     def knows(self, module: nn.Module) -> bool:
         """Whether this module is part of what is watched."""
 
@@ -118,6 +122,10 @@ class _Before:
         with listener.hush():
             context, weights = own(module, *states, attention_mask, **dict(named))
             alignment = self._explained(module, states, attention_mask, named, context, weights)
+            if alignment is not None and listener.eager and self.name == "sdpa":
+                context, alignment = _as_eager(
+                    module, alignment, states, attention_mask, named, context
+                )
         if alignment is None:  # nothing here says what it did: torch's functions are listened to
             return own(module, *states, attention_mask, **dict(named))
         edited = listener.told(module, alignment)
@@ -143,7 +151,8 @@ class _Before:
         if drops or (not unlike and explains(alignment, states[2], context)):
             return alignment if drops or weights is None else with_weights(alignment, weights)
         if weights is None or weights.dim() != 4:
-            weights = _eager(module, states, alignment.allowed, named)
+            added = _added(alignment.allowed, states[0].dtype)
+            weights = _eager(module, states, added, named)[1]
         if weights is None:
             return None
         keys = states[1].shape[2]  # a sink may stand behind the keys
@@ -205,14 +214,43 @@ def _flash(allowed: Tensor | None, states: States, causal: bool, window: int | N
     return near[None, None] if allowed is None else near & allowed
 
 
+def _as_eager(
+    module: nn.Module,
+    alignment: Aligned,
+    states: States,
+    mask: Any,
+    named: dict[str, Any],
+    fused: Tensor,
+) -> tuple[Tensor, Aligned]:
+    """What the model's own eager formula reads from these states, where it is what was read, but for rounding.
+
+    Half precision is left as it is: eager rounds its weights to it.
+    """
+    if fused.dtype not in (torch.float32, torch.float64) or module.training:
+        return fused, alignment
+    floats = isinstance(mask, Tensor) and mask.dim() == 4 and mask.is_floating_point()
+    added = mask if floats else _added(alignment.allowed, fused.dtype)
+    context, weights = _eager(module, states, added, named)
+    if context is None or weights is None or context.shape != fused.shape:
+        return fused, alignment
+    near = 2e-5 * float(states[2].abs().max()) if fused.numel() else 0.0
+    if not bool(((context - fused).abs() <= near).all()):
+        return fused, alignment
+    return context, with_weights(alignment, weights)
+
+
+def _added(allowed: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    """A mask as eager forms take it: hugely negative where nobody may look."""
+    if allowed is None:
+        return None
+    added = torch.zeros_like(allowed, dtype=dtype)
+    return added.masked_fill(~allowed, torch.finfo(dtype).min)
+
+
 def _eager(
-    module: nn.Module, states: States, allowed: Tensor | None, named: dict[str, Any]
-) -> Tensor | None:
-    """Weights that are no softmax of a sum over neurons, by the formula in the model's own file."""
-    added = None
-    if allowed is not None:
-        lowest = torch.finfo(states[0].dtype).min
-        added = torch.zeros_like(allowed, dtype=states[0].dtype).masked_fill(~allowed, lowest)
+    module: nn.Module, states: States, added: Tensor | None, named: dict[str, Any]
+) -> tuple[Tensor | None, Tensor | None]:
+    """Context and weights by the formula in the model's own file, where there is one."""
     file = sys.modules.get(type(module).__module__)
     own = getattr(file, "eager_attention_forward", None)
-    return None if own is None else own(module, *states, added, **dict(named))[1]
+    return (None, None) if own is None else own(module, *states, added, **dict(named))

@@ -47,12 +47,14 @@ class Recorder:
     """Which module is at work, and what attention it works out.
 
     `crossing` holds the paths whose keys came from another sequence, as far as the call showed it; `reads`
-    what the module of each path was given, for anyone who knows what is whose.
+    what the module of each path was given, for anyone who knows what is whose. With `eager`, what fused
+    kernels of transformers read is read by the model's own eager formula.
     """
 
     names: dict[nn.Module, str]
     seen: Seen
     edit: Edit | None = None
+    eager: bool = False
     crossing: set[str] = field(default_factory=set)
     reads: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     called: bool = False
@@ -149,13 +151,15 @@ def watch(model: nn.Module, edit: Edit | None = None) -> Iterator[Seen]:
 
 
 @contextmanager
-def recording(model: nn.Module, edit: Edit | None = None) -> Iterator[Recorder]:
-    """The same for those who need more of a call than its alignment."""
+def recording(
+    model: nn.Module, edit: Edit | None = None, *, eager: bool = False
+) -> Iterator[Recorder]:
+    """The same for those who need more of a call than its alignment, or a replay in the eager form."""
     require_model(model)
     with ExitStack() as stack:
         seen = stack.enter_context(watch_ours(model, edit))
         names = {module: path or type(model).__name__ for path, module in model.named_modules()}
-        recorder = Recorder(names, seen, edit)
+        recorder = Recorder(names, seen, edit, eager)
         if _tells_of_itself(names):
             yield recorder
             return

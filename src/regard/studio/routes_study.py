@@ -53,12 +53,11 @@ async def heads(asked: HeadsAsked, request: Request, studio: Here) -> Response:
     else:
         sentences = [studies.sentence_of(predictor, text) for text in asked.sentences]
     kept = studies.fit_to_judge(sentences, most=studio.limits.sentences)
-    own = "typed" if asked.sentences else "regard" if studies.takes_ours(predictor) else "run"
     about = {
         "sentences": len(kept),
         "left_out": len(sentences) - len(kept),
         "to": _direction(predictor, asked.to),
-        "own": own,
+        "own": "typed" if asked.sentences else studies.whose(predictor),
     }
 
     def told(heads: Sequence[Head]) -> dict[str, Any]:

@@ -451,7 +451,9 @@ class HeadsStudied(BaseModel):
     sentences: Annotated[int, Field(description="that were read, each twice")]
     left_out: Annotated[int, Field(description="too short or too long to judge by")]
     to: Annotated[str, Field(description="the language translated into; empty if of no matter")]
-    own: Annotated[str, Field(description="whose sentences they are: `regard`, `run` or `typed`")]
+    own: Annotated[
+        str, Field(description="whose sentences they are: `regard`, `run`, `example` or `typed`")
+    ]
 
 
 class WordOccurrence(BaseModel):

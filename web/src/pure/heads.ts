@@ -30,6 +30,18 @@ export interface Choice {
   readonly kind: string;
 }
 
+/** What a model is asked about: a picture, a sound or, like nearly all others, a text. */
+export function itemOf(accepts = ""): "picture" | "sound" | "sentence" {
+  if (accepts.startsWith("image")) return "picture";
+  return accepts.startsWith("audio") ? "sound" : "sentence";
+}
+
+/** The controls that anything was counted for: without words there is nothing to shuffle. */
+export function controlsOf(heads: readonly HeadStudied[]): readonly ("random" | "shuffled")[] {
+  const has = heads.some(({ shuffled }) => Object.values(shuffled).some((one) => one !== null));
+  return has ? ["random", "shuffled"] : ["random"];
+}
+
 export const NONE = "none"; // the role of heads that have none
 
 /** A role without its number: `offset -2` and `nsubj →` stay whole. */
@@ -49,8 +61,7 @@ export function chosen(heads: readonly HeadStudied[], choice: Choice): HeadStudi
   const kept = heads.filter((head) => isChosen(head, choice));
   if (!choice.order) return kept;
   const sign = choice.order === "most" ? -1 : 1;
-  const value = (head: HeadStudied): number =>
-    head.measures[choice.measure] ?? sign * Infinity;
+  const value = (head: HeadStudied): number => head.measures[choice.measure] ?? sign * Infinity;
   return kept.sort((a, b) => {
     const [one, other] = [value(a), value(b)];
     return one === other ? 0 : sign * (one < other ? -1 : 1);
@@ -133,9 +144,10 @@ export function headRows(
   measures: readonly string[],
   title: (head: HeadStudied) => string,
 ): Cell[][] {
-  const controls = measures.flatMap((name) => [name, `${name} (random)`, `${name} (shuffled)`]);
+  const controls = controlsOf(heads);
+  const names = measures.flatMap((name) => [name, ...controls.map((one) => `${name} (${one})`)]);
   return [
-    ["attention", "path", "layer", "head", "roles", ...controls],
+    ["attention", "path", "layer", "head", "roles", ...names],
     ...heads.map((head) => [
       title(head),
       head.path,
@@ -143,7 +155,7 @@ export function headRows(
       head.head + 1,
       head.roles.map(({ name }) => name).join(", "),
       ...measures.flatMap((name) =>
-        [head.measures, head.random, head.shuffled].map((some) => some[name] ?? ""),
+        [head.measures, ...controls.map((one) => head[one])].map((some) => some[name] ?? ""),
       ),
     ]),
   ];

@@ -48,7 +48,7 @@ export function unmet(wanted: Selection, here: Here): string[] {
   return found;
 }
 
-function count(number: number, name: string): string {
+export function count(number: number, name: string): string {
   return `${number} ${name}${number === 1 ? "" : "s"}`;
 }
 
