@@ -117,7 +117,7 @@ def takes_ours(predictor: Predictor) -> bool:
 
 
 def whose(predictor: Predictor) -> str:
-    """Where `own_sentences` come from: `regard`, the `run`, or its one `example`, as its data stayed behind."""
+    """Where `own_sentences` come from: `regard`, the `run`, or its one `example`, without its data."""
     if takes_ours(predictor):
         return "regard"
     travelled = predictor.card is None or predictor.run.settings.data.toy is not None

@@ -222,7 +222,7 @@ def _as_eager(
     named: dict[str, Any],
     fused: Tensor,
 ) -> tuple[Tensor, Aligned]:
-    """What the model's own eager formula reads from these states, where it is what was read, but for rounding.
+    """What the model's own eager formula reads from these states, where that is what was read, rounded.
 
     Half precision is left as it is: eager rounds its weights to it.
     """
