@@ -79,6 +79,7 @@ def test_whose_examples_a_model_of_the_box_is_judged_by(made, toy):
     assert whose(model) == "run"
     first, _ = model.run.probes()[0]
     model.card = Mock(directions=(), question=lambda _: first)
+    (model.run.folder / "data" / "probes.jsonl").unlink()  # a model of the box has no such file
     if not toy:
         model.run.settings = Mock(data=Mock(toy=None))
     assert whose(model) == ("run" if toy else "example")

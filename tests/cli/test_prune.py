@@ -79,6 +79,26 @@ def test_the_command_writes_a_run_that_trains_on(made, tell, tell_json):
     assert settings[0] == settings[1]
 
 
+def test_a_pruned_run_has_examples_and_its_heads_are_measured(made, tell, tell_json):
+    """`heads` wanted a file that pruning had left behind, and nothing said that a closed head stays."""
+    folder, run = made
+    data = folder / "run" / "data"
+    data.mkdir(exist_ok=True)
+    (data / "probes.jsonl").write_text('{"question": "a b c d", "answer": "d c b a"}\n')
+    options = ["prune", run, "--data", folder / "data.tsv", "--keep", 1]
+    code, _, said = tell(*options, "--out", folder / "kept")
+    assert code == 0, said
+    assert "5 attentions without any: one closed head stays in each" in said
+    assert Run.open(folder / "kept").probes() == [("a b c d", "d c b a")]
+    code, answer = tell_json("heads", folder / "kept")
+    assert code == 0, answer
+    assert "1 questions" in answer["title"]
+    (data / "probes.jsonl").unlink()
+    assert tell(*options, "--out", folder / "bare")[0] == 0
+    code, answer = tell_json("heads", folder / "bare", "--most", 2)
+    assert code == 0, answer
+
+
 def test_the_curve_begins_with_the_whole_model(made, tell, tell_json):
     folder, run = made
     options = ["prune", run, "--data", folder / "data.tsv", "--by", "importance"]

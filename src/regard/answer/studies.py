@@ -118,27 +118,33 @@ def takes_ours(predictor: Predictor) -> bool:
 
 def whose(predictor: Predictor) -> str:
     """Where `own_sentences` come from: `regard`, the `run`, or its one `example`, without its data."""
+    run = predictor.run
     if takes_ours(predictor):
         return "regard"
-    travelled = predictor.card is None or predictor.run.settings.data.toy is not None
-    return "run" if travelled else "example"
+    if run.has_probes or run.settings.data.toy is not None:
+        return "run"
+    if predictor.card is not None:
+        return "example"
+    if reads_words(predictor):
+        return "regard"
+    raise UsageError("this run kept no examples", predictor.where, "name some: --data FILE")
 
 
 def own_sentences(predictor: Predictor) -> list[Sentence]:
     """What a model is judged by where nobody says otherwise.
 
-    Examples of its own that it never learned from; of a model of the box that reads text, regard's sentences.
+    Examples of its own that it never learned from; of a model of the box that reads text, and of a run
+    without examples, regard's sentences.
     """
     run = predictor.run
-    if predictor.card is None:
-        return [sentence_of(predictor, *pair) for pair in run.probes()]
     match whose(predictor):
         case "regard":
             return [Sentence.of(text) for text in SENTENCES]
         case "example":
             return [sentence_of(predictor, predictor.example)]
-        case _:
-            return _of_exam(predictor, Exam.of(run.settings, MOST))
+    if run.has_probes:
+        return [sentence_of(predictor, *pair) for pair in run.probes()]
+    return _of_exam(predictor, Exam.of(run.settings, MOST))
 
 
 def sentences_of(predictor: Predictor, paths: Sequence[Path], most: int) -> list[Sentence]:

@@ -343,7 +343,7 @@ def _figure(seen: Trace, picture: Picture) -> Figure:
 def _own_question(predictor: Predictor) -> str:
     """The model's example, or the first that its run kept; a damaged record of those says so itself."""
     run = predictor.run
-    kept = (run.folder / "data" / "probes.jsonl").is_file() and run.probes()
+    kept = run.has_probes and run.probes()
     if predictor.card is None and not kept:
         raise UsageError("this run kept no examples", str(run.folder), "give a text to answer")
     return predictor.example

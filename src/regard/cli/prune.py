@@ -219,6 +219,12 @@ def _write(
         return
     for kind, (now, all_of_them) in left.items():
         output.say(f"{kind}: {now} of {all_of_them} heads left")
+    if bare := {path for path, _ in importance} - {
+        path for path, _ in importance.keys() - {*remove}
+    }:
+        output.say(
+            f"{len(bare)} attentions without any: one closed head stays in each, and says nothing"
+        )
     output.say(f"{what}: {sign * before:.4f} before, {sign * after:.4f} without them")
     output.say(f"wrote {out}")
 

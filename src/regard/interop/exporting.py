@@ -160,7 +160,7 @@ def _short(leaving: Outgoing, texts: Sequence[str]) -> list[str]:
 
 def questions(run: Run, most: int = 100) -> list[str]:
     """What to compare by: the run's own validation texts, or examples of a toy of the same kind."""
-    if (run.folder / "data" / "probes.jsonl").is_file():
+    if run.has_probes:
         own = [question for question, _ in run.probes() if question.strip()]
         if own:
             return own[:most]

@@ -133,6 +133,11 @@ class Run:
         """The corpus as ids, memory-mapped."""
         return Store.open(self.folder / "data" / role)
 
+    @property
+    def has_probes(self) -> bool:
+        """Whether it kept some of its questions; one that was imported has none."""
+        return (self.folder / "data" / "probes.jsonl").is_file()
+
     def probes(self) -> list[tuple[str, str]]:
         """Validation questions and their right answers, as text."""
         path = self.folder / "data" / "probes.jsonl"
@@ -144,6 +149,13 @@ class Run:
                 case _:
                     raise _damaged(path, number, f"regard train {self.folder} makes it again")
         return pairs
+
+    def keep_probes(self, other: Run) -> None:
+        """The questions of another run, so that this one has examples, too."""
+        if other.has_probes:
+            content = (other.folder / "data" / "probes.jsonl").read_bytes()
+            files.make_folder(self.folder / "data")
+            files.write_atomic(self.folder / "data" / "probes.jsonl", content)
 
     def build_model(self) -> Model:
         """The model before its first step: by settings and seed, or the one that the run starts from."""

@@ -233,8 +233,10 @@ class Shelf:
         return {**about, "scores": scores}
 
     def _sample(self, name: str, known: Iterable[str]) -> str:
-        """The first sentence that its evaluations look at, without the tag of a language."""
-        question = first_line(self.folder(name) / "samples.jsonl").get("question", "")
+        """The first sentence that its evaluations look at, or that it kept, without the tag of a language."""
+        kept = ("samples.jsonl", "data/probes.jsonl")
+        some = (first_line(self.folder(name) / one).get("question", "") for one in kept)
+        question = next(filter(None, some), "")
         text = question if isinstance(question, str) else ""
         for code in known:
             text = text.removeprefix(tag(code)).lstrip()

@@ -257,7 +257,7 @@ def least_needed(
 
 
 def write_pruned(run: Run, model: Model, remove: Collection[Place], folder: Path) -> Run:
-    """A run folder without these heads: settings, vocabulary and weights, and no checkpoints."""
+    """A run folder without these heads: settings, vocabulary, weights and questions, and no checkpoints."""
     if folder.exists():
         raise UsageError("this folder is there already", str(folder), "name another one: --out")
     known = places(model)
@@ -276,6 +276,7 @@ def write_pruned(run: Run, model: Model, remove: Collection[Place], folder: Path
     write_task(folder / "tokenizer.json", run.task, written.task)
     made = Run(folder, written, run.task)
     made.save_model(smaller.state_dict())
+    made.keep_probes(run)
     files.write_atomic(folder / "config.toml", to_toml(written).encode())
     return made
 

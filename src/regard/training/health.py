@@ -111,7 +111,7 @@ def _generalised(entries: list[dict[str, Any]]) -> Finding:
 
 def _answers(run: Run, model: Model) -> Iterator[Finding]:
     """Put held-out questions to the model, as training did."""
-    if not (run.folder / "data" / "probes.jsonl").is_file():
+    if not run.has_probes:
         yield Finding("answers", "note", "no questions were kept with this run")
         return
     probes = run.probes()[: max(ASKED, run.settings.train.evaluate_examples)]
