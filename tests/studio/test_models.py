@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from regard import box
+from regard.run.folder import Run
 from regard.studio.app import create_app
 from regard.studio.shelf import Shelf, is_live
 from tests.run import kinds
@@ -163,6 +164,9 @@ def test_whether_a_run_trains_now(own):
 
 def test_a_run_begins_with_a_sentence_that_its_evaluations_look_at(own):
     folder, _, client = own
+    first, _ = Run.open(folder).probes()[0]
+    assert client.get("/api/about").json()["runs"][0]["example"] == first  # that it kept
+    (folder / "data" / "probes.jsonl").unlink()
     assert client.get("/api/about").json()["runs"][0]["example"] == ""
     sample = {"step": 5, "question": "a b", "answer": "b a", "axes": {}, "sites": []}
     (folder / "samples.jsonl").write_text(json.dumps(sample) + "\n" + "x" * 100)
