@@ -162,10 +162,14 @@ def test_whether_a_run_trains_now(own):
     assert not is_live(folder)
 
 
+def test_a_run_that_was_never_evaluated_begins_with_a_question_that_it_kept(own):
+    folder, _, client = own
+    (about,) = client.get("/api/about").json()["runs"]
+    assert about["example"] == Run.open(folder).probes()[0][0]
+
+
 def test_a_run_begins_with_a_sentence_that_its_evaluations_look_at(own):
     folder, _, client = own
-    first, _ = Run.open(folder).probes()[0]
-    assert client.get("/api/about").json()["runs"][0]["example"] == first  # that it kept
     (folder / "data" / "probes.jsonl").unlink()
     assert client.get("/api/about").json()["runs"][0]["example"] == ""
     sample = {"step": 5, "question": "a b", "answer": "b a", "axes": {}, "sites": []}
