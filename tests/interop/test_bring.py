@@ -132,6 +132,22 @@ def test_a_translation_is_replayed_as_it_was_found(name, same):
     assert seen.site().kind == "cross"
 
 
+def test_two_models_made_one_write_no_further_than_the_decoder_has_positions():
+    """The configuration of the whole says no number of positions: it wrote past the last, and failed."""
+    import transformers as hf
+
+    sides = [
+        hf.BertConfig(**{**kit.SIZES, "max_position_embeddings": 24}, **more)
+        for more in ({}, {"is_decoder": True, "add_cross_attention": True})
+    ]
+    config = hf.EncoderDecoderConfig.from_encoder_decoder_configs(*sides)
+    config.decoder_start_token_id, config.pad_token_id, config.eos_token_id = 0, 1, None
+    torch.manual_seed(7)
+    seen = regard.trace(hf.EncoderDecoderModel(config=config), word_pieces(), "the dogs playing")
+    assert len(seen.steps) == 22
+    assert [site.kind for site in seen.sites].count("cross") == 2
+
+
 def test_sizes_alike_do_not_confuse_who_looks_at_whom():
     """As many symbols written as read: sizes say nothing, and the roles are still right."""
     model, _, _ = kit.made("marian")

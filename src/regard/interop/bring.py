@@ -237,7 +237,10 @@ class Brought:
 
     def _room(self) -> int:
         """How many positions it can write, where it says so."""
-        longest = getattr(getattr(self.model, "config", None), "max_position_embeddings", None)
+        config = getattr(self.model, "config", None)
+        part = getattr(config, "get_text_config", None)  # of two models made one, the decoder's
+        config = config if part is None else part(decoder=True)
+        longest = getattr(config, "max_position_embeddings", None)
         return longest if isinstance(longest, int) and longest > 2 else 1 << 20
 
     def _start(self) -> int:
