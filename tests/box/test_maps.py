@@ -58,3 +58,15 @@ def test_meanings_of_one_written_word_lie_apart(model, word):
     assert found.score() >= 0.85
     assert parted(found) >= 0.85
     assert found.score(found.static) < 0.5
+
+
+@pytest.mark.parametrize("end", ["tired", "wide"])
+def test_a_head_leads_from_the_pronoun_to_a_distant_word(end):
+    """L88 and L105, as docs/lectures.md types them."""
+    model = Predictor.load("translator", "cpu", looking=True)
+    seen = model.look(f">>fr<< The animal did not cross the street because it was too {end}.")
+    site = seen.site("encoder.blocks.7.attention.attention")
+    words = seen.axes[site.keys].words
+    weights = seen.by_words(site)[2, words.index("it")]
+    assert weights[words.index("animal")] >= 0.8
+    assert " elle " in seen.answer.text.replace("'", " ")
