@@ -140,6 +140,8 @@ def _source(value: Any, name: str) -> Source:
     match value:
         case str() | Image() | Sound():
             return value
+        case PurePath():
+            return str(value)
         case {"image": data}:
             return Image(data)
         case {"sound": data}:
@@ -226,7 +228,8 @@ def _in_title(source: Any) -> str:
 
 # What is asked in Python, checked: texts are strings, and a pointer's `[0.3, 0.1]` is the text `0.3 0.1`.
 
-Asked: TypeAlias = str | Mapping[str, Any]  # a question, or what `Question` makes one of
+# A text, sources by name, or what a verb takes: a path, an array, what Pillow opened. Tasks check it.
+Asked: TypeAlias = Any
 Problem: TypeAlias = Sequence[float] | Sequence[Sequence[float]]
 
 

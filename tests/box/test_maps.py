@@ -1,16 +1,20 @@
 """Where the toys in the box look, held to where each thing was drawn or said; their cards say how often."""
 
+from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
+import regard
 from regard import box
 from regard.answer.predictor import Predictor
 from regard.answer.studies import senses
 from regard.data import png
 from regard.data.source import understand
 from regard.data.toys.drawings import COLOURS, painted, scene
+from regard.errors import UsageError
+from regard.question import Image, Question, Sound
 from regard.traces.word_times import monotony
 from tests.box.test_shipped import HERE
 from tests.learn.test_looking import digits_hit, named_cells
@@ -70,3 +74,25 @@ def test_a_head_leads_from_the_pronoun_to_a_distant_word(end):
     weights = seen.by_words(site)[2, words.index("it")]
     assert weights[words.index("animal")] >= 0.8
     assert " elle " in seen.answer.text.replace("'", " ")
+
+
+def test_a_look_takes_what_the_verb_takes(tmp_path):
+    """`model.caption(Path("dog.png"))` answered, and `model.look` of the same path was refused."""
+    pixels = np.zeros((16, 16, 3), np.uint8)
+    (tmp_path / "dog.png").write_bytes(png.encode(pixels))
+    asked = [tmp_path / "dog.png", str(tmp_path / "dog.png"), pixels, Image(pixels)]
+    model = regard.load("shapes", "cpu")
+    said = {model.look(one).answer.text for one in asked}
+    assert said == set(model.caption(asked)) == {one.text for one in model.predict(asked)}
+    assert len(said) == 1
+    assert len(model.predict(pixels)) == 1
+    sounds = regard.load("spoken-digits", "cpu")
+    take = Sound(np.sin(np.arange(8000) / 20).astype(np.float32), 8000)
+    assert sounds.look(take).answer.text == sounds.transcribe(take)
+    sorter = regard.load("sorter", "cpu")
+    assert sorter.look([0.4, 0.2, 0.7, 0.1]).answer.text == "3 1 0 2"
+    with pytest.raises(UsageError, match="one text is looked into at a time"):
+        sorter.look([[0.4, 0.2], [0.7, 0.1]])
+    with pytest.raises(UsageError, match="one text is looked into at a time"):
+        regard.load("translator", "cpu").look(tmp_path / "dog.png")
+    assert Question({"en": "a", "picture": Path("dog.png")}).sources["picture"] == "dog.png"

@@ -18,7 +18,7 @@ from regard.box.card import read as read_card
 from regard.decode import DecodeSettings
 from regard.errors import DataError, UsageError
 from regard.models import Model, count_parameters
-from regard.question import Asked, listed
+from regard.question import Asked
 from regard.run.device import choose_device
 from regard.run.find import folder_of
 from regard.run.folder import Run
@@ -160,7 +160,7 @@ class Predictor(Verbs):
 
     def predict(
         self,
-        texts: Asked | Sequence[Asked],
+        texts: Asked,
         *,
         beam: int | None = None,
         top_beams: int | None = None,
@@ -174,7 +174,8 @@ class Predictor(Verbs):
     ) -> list[Prediction]:
         """Answers with their scores, whatever the task; settings not named are the run's own.
 
-        A question is a text, or a `Question`: sources by name, as a mapping has them.
+        A question is a text, or a `Question`: sources by name, as a mapping has them. A model of pictures,
+        sounds or items takes what its verb takes, too: a path, an array, a list.
 
         Without `to` and `split` each text is read as it stands, a tag before it and all. `top_beams` asks for
         so many alternatives. A drawn answer is a function of the seed, its text, and the
@@ -183,7 +184,7 @@ class Predictor(Verbs):
         """
         changes = {"beam": beam, "top_beams": top_beams, "max_length": max_length}
         settings = changed(decode or self.run.settings.decode, changes)
-        questions = [self.learned.checked(one) for one in listed(texts)]
+        questions = self.learned.all_asked(texts)
         numbers = range(len(questions)) if numbers is None else numbers
         if len(numbers) != len(questions):
             what = f"there are {len(numbers):,} numbers for {len(questions):,} texts"

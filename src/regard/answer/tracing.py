@@ -15,7 +15,7 @@ from regard.answer.passage import Part
 from regard.answer.predictor import Predictor
 from regard.decode import DecodeSettings
 from regard.errors import UsageError, kind_of
-from regard.question import Asked, Question, single
+from regard.question import Asked, Question
 from regard.run.folder import Run
 from regard.settings.decode import changed
 from regard.tasks import Prediction
@@ -45,7 +45,7 @@ def trace(
     that `predict` gave to this text is replayed as it is: what was printed is what is seen.
     """
     predictor = _predictor(run)
-    text = predictor.learned.checked(single(question))
+    text = predictor.learned.one_asked(question)
     own = changed(settings or predictor.run.settings.decode, {"beam": beam})
     part = predictor.whole(text, to)
     if part is None:
@@ -63,7 +63,7 @@ def unroll(
     """Answer a question with a recurrent run, and keep the hidden state of every time step (L11)."""
     predictor = _predictor(run)
     task = predictor.run.task
-    text = predictor.learned.checked(single(question))
+    text = predictor.learned.one_asked(question)
     (read,) = predictor.fitting([text], truncate=False)
     settings = changed(predictor.run.settings.decode, {"beam": beam})
     own = predictor.room.bounded(settings, task, read, 0)

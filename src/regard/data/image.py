@@ -382,6 +382,9 @@ def _has_colour(picture: np.ndarray) -> bool:
 
 def question_of(picture: Any) -> str:
     """A picture as the question about it: its path or data URL, or, of an array, a data URL."""
+    from regard.question import Image
+
+    picture = picture.data if isinstance(picture, Image) else picture
     if isinstance(picture, str | Path):
         return picture if isinstance(picture, str) else str(picture)
     pixels = read(picture)

@@ -13,7 +13,7 @@ import numpy as np
 from regard.attention.attention import INPUTS, TARGET
 from regard.data.columns import ColumnKind, Frames, Ids, Pixels
 from regard.data.example import Captioned, Example
-from regard.data.image import LOOKED_AT, Picture, PictureForm, read, source_of
+from regard.data.image import LOOKED_AT, Picture, PictureForm, question_of, read, source_of
 from regard.evaluate import (
     Comparison,
     Metric,
@@ -36,7 +36,7 @@ from regard.tasks.task import (
     compared,
     only,
 )
-from regard.tasks.writing import WritingFromFiles
+from regard.tasks.writing import WritingFromOneFile
 from regard.text import BEGIN, END, Codec
 
 SEVERAL = "\n"  # between the right answers to one picture
@@ -44,7 +44,7 @@ SEVERAL = "\n"  # between the right answers to one picture
 
 @final
 @dataclass(frozen=True, eq=False)
-class Caption(WritingFromFiles):
+class Caption(WritingFromOneFile):
     """A picture in, text out. A question is the path of a picture, a data URL, or an `Image`.
 
     Pictures are brought to one form when they are stored, so training decodes none.
@@ -59,6 +59,7 @@ class Caption(WritingFromFiles):
     accepts = "image/*"
     counted_in = "columns of the picture"
     chunk = 128
+    question_of = staticmethod(question_of)
 
     @classmethod
     def learn_from(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from regard.data.example import Example, Pointed
 from regard.errors import DataError, ModelFileError, UsageError
 from regard.evaluate import Metric, exact_match, tour_scores, word_error
 from regard.models import SOURCE, Sizes
-from regard.question import Question
+from regard.question import Question, written
 from regard.strict_json import loads
 from regard.tasks.axis import Axis, Items, Tokens
 from regard.tasks.task import Examples, Forced, Prediction, Progress, Row, Task, only
@@ -178,6 +178,11 @@ class Point(Task):
                 where=f"item {[len(item) for item in items].index(max(widths)) + 1:,}",
             )
         return np.array(items, np.float32).reshape(len(items), self.features)
+
+    def one_asked(self, question: Any) -> str:
+        """One problem as its verb takes it: `[0.3, 0.1]`, points, or an array."""
+        text = isinstance(question, str | Mapping)
+        return super().one_asked(question if text else written(question, self.features))
 
     def encode(self, text: str) -> np.ndarray:
         """The items."""

@@ -25,7 +25,7 @@ from regard.evaluate.comparison import paired_counts
 from regard.layers.block import is_sharded
 from regard.models import SOURCE, Decoder, Model, Sizes, TokenDecoder
 from regard.models.readers import IGNORE, disagreement
-from regard.question import Question, named_files
+from regard.question import Question, listed, named_files, single
 from regard.tasks.axis import Axis
 from regard.tasks.batch import Batch, padded, shifted, side_by_side
 from regard.tasks.names import PACKS
@@ -314,6 +314,14 @@ class Task(ABC):
     def checked(self, text: str) -> str:
         """The same; a question of other sources than this task reads is refused."""
         return self.ask(text) if isinstance(text, Question) else text
+
+    def one_asked(self, question: Any) -> str:
+        """One question, given in Python: a text, or sources by name; tasks of files take what holds one."""
+        return self.checked(single(question))
+
+    def all_asked(self, questions: Any) -> list[str]:
+        """One question or several, given in Python."""
+        return [self.checked(one) for one in listed(questions)]
 
     @abstractmethod
     def encode(self, text: str) -> Read:

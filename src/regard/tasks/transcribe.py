@@ -12,7 +12,7 @@ import numpy as np
 from regard.attention.attention import INPUTS, TARGET
 from regard.data.columns import ColumnKind, Frames, Ids
 from regard.data.example import Example, Spoken
-from regard.data.sound import LOOKED_AT, SoundForm, clip_of, origin_of, read
+from regard.data.sound import LOOKED_AT, SoundForm, clip_of, origin_of, question_of, read
 from regard.evaluate import (
     Comparison,
     Metric,
@@ -36,13 +36,13 @@ from regard.tasks.task import (
     compared,
     only,
 )
-from regard.tasks.writing import WritingFromFiles
+from regard.tasks.writing import WritingFromOneFile
 from regard.text import BEGIN, END, Codec
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Transcribe(WritingFromFiles):
+class Transcribe(WritingFromOneFile):
     """A sound in, text out. A question is the path of a sound, a data URL, or a `Sound`.
 
     Sounds become log-mel frames when they are stored, so training reads no file again.
@@ -57,6 +57,7 @@ class Transcribe(WritingFromFiles):
     accepts = "audio/*"
     counted_in = "frames of the sound"
     chunk = 128
+    question_of = staticmethod(question_of)
 
     @classmethod
     def learn_from(

@@ -15,7 +15,7 @@ import torch
 
 from regard import presets
 from regard.config import parse
-from regard.data import image, sound
+from regard.data import sound
 from regard.data.example import Kind
 from regard.decode import DecodeSettings
 from regard.errors import UsageError
@@ -96,7 +96,7 @@ class Verbs(ABC):
     @abstractmethod
     def predict(
         self,
-        texts: Asked | Sequence[Asked],
+        texts: Asked,
         *,
         beam: int | None = None,
         max_length: int | None = None,
@@ -235,10 +235,8 @@ class Verbs(ABC):
         A picture is a path, a data URL, bytes of shape (rows, columns[, 3]), or what Pillow opened.
         """
         self.require("caption")
-        several = isinstance(pictures, list | tuple)
-        questions = [image.question_of(one) for one in (pictures if several else [pictures])]
-        captions = [answer.text for answer in self.predict(questions, beam=beam)]
-        return captions if several else captions[0]
+        captions = [answer.text for answer in self.predict(pictures, beam=beam)]
+        return captions if isinstance(pictures, list | tuple) else captions[0]
 
     def transcribe(self, sounds: Any, *, rate: int | None = None, beam: int | None = None) -> Any:
         """What is said in each sound: a text for one, a list of texts for several.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
+
+import numpy as np
 
 from regard.data.image import PictureSettings
 from regard.data.sound import SoundSettings
@@ -148,3 +150,23 @@ class WritingFromFiles(Writing):
         cls, examples: Examples, settings: Reads, progress: Progress | None = None
     ) -> Task:
         """The vocabulary of the texts, and the form of the first files."""
+
+
+class WritingFromOneFile(WritingFromFiles):
+    """Its one source is a picture or a sound, which Python may give by its path or as numbers."""
+
+    @staticmethod
+    @abstractmethod
+    def question_of(given: Any, /) -> str:
+        """A picture or a sound as the question about it."""
+
+    def one_asked(self, question: Any) -> str:
+        """A path, a data URL, or the picture or sound itself, as its verb takes it."""
+        written = isinstance(question, str | Mapping)
+        return super().one_asked(question if written else self.question_of(question))
+
+    def all_asked(self, questions: Any) -> list[str]:
+        """Numbers are one picture or sound; a list, a column of a table or a generator is several."""
+        numbers = hasattr(questions, "__array__") and np.asarray(questions).dtype.kind in "biuf"
+        one = numbers or isinstance(questions, str | Mapping) or not isinstance(questions, Iterable)
+        return [self.one_asked(each) for each in ([questions] if one else questions)]
