@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from regard.errors import UsageError
+from regard.question import Question
 from regard.show import page as page_module
-from regard.show.page import frame, framed, inert, page
-from regard.tasks.axis import Tokens
+from regard.show.page import TALL, frame, framed, inert, page
+from regard.tasks.axis import Grid, Times, Tokens
 from regard.traces.overview import overview
 from tests.show.payloads import EVERY
 from tests.traces.kit import KINDS, traced
@@ -209,6 +210,24 @@ def test_what_is_too_large_is_refused_with_its_size(monkeypatch):
 def test_a_notebook_shows_the_frame():
     seen = traced("rnn")
     assert seen._repr_html_() == framed(page(seen))
+
+
+@pytest.mark.parametrize("file", ["dog.png", "one.wav"])
+def test_beyond_text_it_opens_at_the_answer_and_names_the_file(file):
+    """A sound's page opened at columns of seconds, with its spectrogram below the frame, and told its path."""
+    axis = Grid(1, 2) if file == "dog.png" else Times((0.0, 1.0))
+    seen = traced("rnn")
+    seen = replace(
+        seen, question=Question(f"/home/anna/{file}"), axes={**seen.axes, "source": axis}
+    )
+    assert (seen.title, "anna" in repr(seen)) == (file, False)
+    assert f"<title>{file} " in page(seen)
+    assert blocks(page(seen))[1]["opening"]["selection"]["view"] == "answer"
+    assert blocks(page(seen, head=0))[1]["opening"]["selection"]["view"] == "heat"
+    assert f"height:{TALL}px" in frame(seen)
+    assert replace(seen, question=Question("spell:bano/5")).title == "spell:bano/5"
+    two = replace(traced("rnn"), question=Question({"en": "a dog", "de": "ein Hund"}))
+    assert blocks(page(two))[1]["opening"]["selection"]["view"] == "answer"
 
 
 def test_a_model_without_attention_has_a_page_too():

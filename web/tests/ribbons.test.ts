@@ -30,6 +30,13 @@ it("a question of several sources is told apart by their names, any other text i
   ]);
   expect(askedText(question)).toBe("en: a dog; picture: dog.png");
   expect(askedText("a dog")).toBe("a dog");
+  const lying = JSON.stringify({ en: "one/two", picture: { image: "/home/anna/dog.png" } });
+  const kinds = { en: { kind: "tokens" }, picture: { kind: "grid" } };
+  expect(askedText(lying, kinds)).toBe("en: one/two; picture: dog.png");
+  const sound = { source: { kind: "times" } };
+  expect(askedText("C:\\takes\\one.wav", sound)).toBe("one.wav");
+  expect(askedText("spell:bano/5", sound)).toBe("spell:bano/5");
+  expect(askedText("data:audio/wav;base64,AA/A", sound)).toBe("(sound)");
   expect(sourcesOf("{ not json")).toEqual([]);
   expect(sourcesOf("a dog")).toEqual([]);
 });

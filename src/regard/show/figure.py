@@ -17,7 +17,6 @@ from jaxtyping import Float, UInt8
 from rich.cells import cell_len
 
 from regard.errors import UsageError
-from regard.question import titled
 from regard.show.colour import cividis
 from regard.show.heatmap import AXES, TOPS
 from regard.show.label import one_line, piece_names, shortened
@@ -150,8 +149,8 @@ def one_map(
 
 def title_of(trace: Trace) -> str:
     """What was asked, and what was answered."""
-    question, answer = titled(trace.question, trace.axes), trace.answer.text
-    return f"{label_of(question, SAID)} \u2192 {label_of(answer, SAID)}".rstrip()
+    answer = trace.answer.text
+    return f"{label_of(trace.title, SAID)} \u2192 {label_of(answer, SAID)}".rstrip()
 
 
 def _heads(trace: Trace, site: TracedSite) -> str:

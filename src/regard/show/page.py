@@ -20,18 +20,20 @@ import numpy as np
 
 from regard import __version__
 from regard.errors import UsageError
-from regard.question import titled
+from regard.question import Question
 from regard.show.label import one_line, shortened
+from regard.tasks.axis import Grid, Times
 from regard.tasks.verbs import TASKS
 from regard.traces.overview import candidates, overview, task_about
 from regard.traces.site import TracedSite
 from regard.traces.trace import Trace
 
-View = Literal["map", "lines", "model", "neurons"]
+View = Literal["answer", "map", "lines", "model", "neurons"]
 Theme = Literal["dark", "light"]
 
 MOST_BYTES = 8 * 2**20  # what a notebook or a mail still carries
 HEIGHT = 680
+TALL = 900  # what a picture word by word, or a sound below its map, needs
 FOLDER = Path(__file__).parent / "explorer"
 _SCORED = ("query", "key", "scores", "neuron_weight", "bias")  # what a score is made of
 
@@ -39,7 +41,7 @@ _SCORED = ("query", "key", "scores", "neuron_weight", "bias")  # what a score is
 def page(
     trace: Trace,
     *,
-    view: View = "map",
+    view: View | None = None,
     site: str | int | None = None,
     head: int | None = None,
     words: bool = False,
@@ -47,8 +49,11 @@ def page(
 ) -> str:
     """The whole page; it opens at this view, site and head, in the reader's own theme.
 
+    Without a view it opens at the map, and where more than a text was read at the answer, which plays it.
     Without a head it shows the mean of those that the model's card names, else of all.
     """
+    if view is None:
+        view = "answer" if site is head is None and is_beyond_text(trace) else "map"
     start: dict[str, Any] = {"view": "heat" if view == "map" else view, "words": words}
     if trace.sites:
         chosen = trace.site(site)
@@ -68,13 +73,20 @@ def page(
     return made
 
 
-def frame(trace: Trace, *, view: View = "map", height: int = HEIGHT) -> str:
+def is_beyond_text(trace: Trace) -> bool:
+    """Whether a picture, a sound or several sources were read for an answer."""
+    heard = any(isinstance(axis, Grid | Times) for axis in trace.axes.values())
+    several = isinstance(trace.question, Question) and len(trace.question.sources) > 1
+    return bool(trace.steps) and (heard or several)
+
+
+def frame(trace: Trace, *, view: View | None = None, height: int | None = None) -> str:
     """The page in a sandboxed frame, for a notebook; what is too large says so, with its size (P10)."""
     try:
         inside = page(trace, view=view)
     except UsageError as fault:
         return f"<p>{escape(fault.what)}: {escape(fault.remedy)}.</p>"
-    return framed(inside, height)
+    return framed(inside, height or (TALL if is_beyond_text(trace) else HEIGHT))
 
 
 def framed(inside: str, height: int = HEIGHT) -> str:
@@ -98,8 +110,7 @@ def _composed(trace: Trace, opening: dict[str, Any], neurons: bool) -> str:
         "opening": opening,
         "layout": layout,
     }
-    question = titled(trace.question, trace.axes)
-    title = shortened(one_line(f"{question} → {answer}" if answer else question), 100)
+    title = shortened(one_line(f"{trace.title} → {answer}" if answer else trace.title), 100)
     script, style = _built("explorer.js"), _built("explorer.css")
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, final
 
 import numpy as np
@@ -23,9 +23,9 @@ from regard.box.card import Look
 from regard.decode import DecodeSettings
 from regard.errors import UsageError, kind_of
 from regard.models import Model
-from regard.question import SOURCE, Question
+from regard.question import SOURCE, SPELLED, Question, titled
 from regard.tasks import TASKS, Prediction, Task
-from regard.tasks.axis import Axis, merge
+from regard.tasks.axis import Axis, Grid, Times, merge
 from regard.tasks.search import Found, Symbols, find
 from regard.traces import trace_file, trace_header
 from regard.traces.replay import (
@@ -153,8 +153,15 @@ class Trace:
             ribbons=header.ribbons,
         )
 
+    @property
+    def title(self) -> str:
+        """The question in one line: of a picture or a sound the name of its file, not where it lies."""
+        title = titled(self.question, self.axes)
+        is_file = isinstance(self.axes.get(SOURCE), Grid | Times) and title == self.question
+        return PurePath(title).name if is_file and not title.startswith(SPELLED) else title
+
     def __repr__(self) -> str:
-        parts = f"{self.question[:60]!r} -> {self.answer.text[:60]!r}"
+        parts = f"{self.title[:60]!r} -> {self.answer.text[:60]!r}"
         return f"Trace({self.task}: {parts}, {len(self.sites)} sites)"
 
     def _repr_html_(self) -> str:

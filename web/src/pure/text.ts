@@ -89,12 +89,25 @@ export function sourcesOf(question: string): readonly (readonly [name: string, t
   }
 }
 
-/** A question in one line, each of several sources by its name. */
-export function askedText(question: string): string {
+/** A question in one line, each of several sources by its name; a picture or a sound by the name of its file. */
+export function askedText(
+  question: string,
+  axes: Readonly<Record<string, Kinded>> = {},
+): string {
   const sources = sourcesOf(question);
   return sources.length
-    ? sources.map(([name, text]) => `${visible(name)}: ${readable(text)}`).join("; ")
-    : readable(question);
+    ? sources.map(([name, text]) => `${visible(name)}: ${sourceText(text, axes[name])}`).join("; ")
+    : sourceText(question, axes["source"]);
+}
+
+interface Kinded {
+  readonly kind: string;
+}
+
+/** One source as a person reads it: a file by its name, not by where it lies. Spelled sounds have none. */
+export function sourceText(text: string, axis?: Kinded): string {
+  const isFile = ["grid", "times"].includes(axis?.kind ?? "") && !text.startsWith("spell:");
+  return isFile ? (readable(text).split(/[\\/]/).pop() ?? "") : readable(text);
 }
 
 /** A piece as a label: the mark of a word's beginning goes; a piece inside a word gets a dot. */

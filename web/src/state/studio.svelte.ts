@@ -473,5 +473,5 @@ export function headNote(head: Heads): string {
 export function notesOf(run: string, trace: Trace): string[] {
   const quote = (text: string): string => `“${isolated(readable(text))}”`;
   const answer = trace.answer.text ? ` and answers ${quote(trace.answer.text)}` : "";
-  return [`${run || "A model"} reads “${isolated(askedText(trace.question))}”${answer}.`];
+  return [`${run || "A model"} reads “${isolated(askedText(trace.question, trace.axes))}”${answer}.`];
 }
