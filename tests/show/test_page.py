@@ -214,7 +214,7 @@ def test_a_notebook_shows_the_frame():
 
 @pytest.mark.parametrize("file", ["dog.png", "one.wav"])
 def test_beyond_text_it_opens_at_the_answer_and_names_the_file(file):
-    """A sound's page opened at columns of seconds, with its spectrogram below the frame, and told its path."""
+    """A sound's page opened at columns of seconds, its spectrogram below the frame, and told its path."""
     axis = Grid(1, 2) if file == "dog.png" else Times((0.0, 1.0))
     seen = traced("rnn")
     seen = replace(
