@@ -91,6 +91,16 @@ def test_beam(trained, tell_json):
     assert tell_json("look", trained, "a b", "--beam", 0)[0] == 2
 
 
+def test_the_longest_answer(trained, tell_json):
+    """A language model that never ends said 256 words, and `look` had no option for fewer."""
+    steps = [
+        len(tell_json("look", trained, "a b", "--max-length", most)[1]["steps"]) for most in (1, 9)
+    ]
+    assert steps[0] == 1 < steps[1] <= 9
+    assert tell_json("look", trained, "a b", "--max-length", 0)[0] == 2
+    assert tell_json("look", trained, "a b", "--unrolled", "--max-length", 1)[0] == 2
+
+
 def test_a_trace_as_files(transformer, tmp_path, tell):
     from xml.etree import ElementTree
 

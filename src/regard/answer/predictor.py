@@ -228,7 +228,13 @@ class Predictor(Verbs):
         return predictions
 
     def look(
-        self, text: Asked, *, to: str | None = None, beam: int | None = None, truncate: bool = False
+        self,
+        text: Asked,
+        *,
+        to: str | None = None,
+        beam: int | None = None,
+        max_length: int | None = None,
+        truncate: bool = False,
     ) -> Trace:
         """The answer to one text, read as a whole, and where the model looked for it.
 
@@ -236,7 +242,7 @@ class Predictor(Verbs):
         """
         from regard.answer.tracing import trace
 
-        return trace(self, text, beam=beam, truncate=truncate, to=to)
+        return trace(self, text, beam=beam, max_length=max_length, truncate=truncate, to=to)
 
     def whole(self, text: str, to: str | None) -> Part | None:
         """A text as one thing to read, for a model that knows several languages; others read it as it is."""

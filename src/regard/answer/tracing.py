@@ -34,6 +34,7 @@ def trace(
     settings: DecodeSettings | None = None,
     *,
     beam: int | None = None,
+    max_length: int | None = None,
     prefix: Symbols = (),
     truncate: bool = False,
     to: str | None = None,
@@ -46,7 +47,8 @@ def trace(
     """
     predictor = _predictor(run)
     text = predictor.learned.one_asked(question)
-    own = changed(settings or predictor.run.settings.decode, {"beam": beam})
+    changes = {"beam": beam, "max_length": max_length}
+    own = changed(settings or predictor.run.settings.decode, changes)
     part = predictor.whole(text, to)
     if part is None:
         seen = _seen(predictor, text, own, prefix, truncate, answer)

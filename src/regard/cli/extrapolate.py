@@ -131,7 +131,10 @@ def _tell(found: Mapping[str, Sequence[Point]], asked: Sequence[int], examples: 
 
     known = [point.metric.name for points in found.values() for point in points if point.metric]
     title = f"{known[0] if known else 'score'}, by length; {examples:,} examples each"
-    table = Table(title=title, title_justify="left", box=None)
+    output.show(
+        Text(title, style="bold")
+    )  # a title of the table's own would be broken at its width
+    table = Table(box=None)
     for column in ("length", *found):
         table.add_column(column, justify="right")
     for number, length in enumerate(asked):

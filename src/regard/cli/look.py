@@ -13,7 +13,7 @@ from typer import Option
 from regard.cli import output
 from regard.cli.command import SAVED, command
 from regard.cli.look_inside import Files, write
-from regard.cli.options import Asked, Beam, JsonObject, Languages, To, refuse_unused
+from regard.cli.options import Asked, JsonObject, Languages, Search, To, refuse_unused
 from regard.cli.target import Target, meant, refuse_files
 from regard.errors import UsageError
 from regard.tasks.names import AT_ONCE
@@ -168,7 +168,7 @@ def look(
     to: To = None,
     picture: Picture,
     instead: Instead,
-    beam: Beam = None,
+    search: Search,
     saved: Saved,
     as_json: JsonObject = False,
 ) -> None:
@@ -192,19 +192,20 @@ def look(
         refuse_files(texts, "type one of its lines, in quotes")
     text, files = " ".join(texts), Files(saved.svg, saved.png, as_json)
     whole = {name: saved.given[name] for name in ("--html", "--npz")}  # of attention alone
+    whole["--max-length"] = search.given["--max-length"]
     if to is not None and "," in to:
         refuse_unused(picture.given | whole | instead.given, f"--to {to} draws the order of words")
-        _orders(run, text, to.split(","), beam, files)
+        _orders(run, text, to.split(","), search.beam, files)
     elif any(instead.given.values()):
         unused = picture.given | whole | {"--to": to is not None}
-        _inside(run, text, instead, beam, files, unused)
+        _inside(run, text, instead, search.beam, files, unused)
     else:
         if target is not None:
             target.manner(Languages(to), [text] if texts else [])
         _refuse_ignored(picture.given, saved.given | {"--json": as_json})
         if target is not None and target.settings and target.settings.task in AT_ONCE:
-            refuse_unused({"--beam": beam is not None}, "this model searches for nothing")
-        _attention(_seen(run, text, to, beam), picture, saved, files)
+            refuse_unused(search.given, "this model searches for nothing")
+        _attention(_seen(run, text, to, search), picture, saved, files)
 
 
 # What each kind of output has no use for; the terminal's own is "".
@@ -286,7 +287,7 @@ def _first_task() -> str:
     return box.card(box.names()[0]).task if box.names() else ""
 
 
-def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
+def _seen(run: Path, text: str, to: str | None, search: Search) -> Trace:
     """The trace of a text, or of the model's own example; of a Hugging Face folder, as it answers."""
     from regard.answer.predictor import Predictor
     from regard.answer.tracing import trace
@@ -298,11 +299,12 @@ def _seen(run: Path, text: str, to: str | None, beam: int | None) -> Trace:
             raise UsageError("there is no text to look at", str(run), "type one, in quotes")
         if to is not None:
             raise UsageError("this folder says no languages", "--to", "write its tag in the text")
-        return Brought.open(run).trace(text, beam=beam)
+        return Brought.open(run).trace(text, beam=search.beam, most=search.max_length)
     predictor = Predictor.load(run, "cpu", note=output.say, looking=True)
     if not text and to is None and predictor.card is not None and predictor.card.directions:
         to = predictor.card.directions[0].partition("-")[2]
-    seen = trace(predictor, text or _own_question(predictor), beam=beam, to=to)
+    question = text or _own_question(predictor)
+    seen = trace(predictor, question, beam=search.beam, max_length=search.max_length, to=to)
     if seen.doubt:
         output.say(f"note: {seen.doubt}")
     return seen

@@ -348,6 +348,11 @@ class Search:
         ),
     ] = None
 
+    @property
+    def given(self) -> dict[str, bool]:
+        """Which of its options were typed."""
+        return {"--beam": self.beam is not None, "--max-length": self.max_length is not None}
+
 
 @final
 @dataclass(frozen=True)
