@@ -1,6 +1,7 @@
 """The bar: gone while answers are written to its terminal, and never in what is written elsewhere."""
 
 import io
+import os
 import sys
 
 from regard.cli.output import bar
@@ -49,3 +50,14 @@ def test_where_nobody_watches_there_is_nothing(monkeypatch):
     with bar("answering", lambda: 2) as shown:
         shown.at(1)
     assert sys.stderr.getvalue() == ""
+
+
+def test_a_bar_is_not_in_the_way_of_what_reads_a_pipe(monkeypatch):
+    """`regard caption shapes pictures/ | head`: the first answer stood behind the bar, in one line."""
+    screen = watched(monkeypatch)
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "w") as piped:
+        monkeypatch.setattr(sys, "stdout", piped)
+        with bar("answering", lambda: 2) as shown:
+            shown.advance(1)
+    assert screen.getvalue() == ""

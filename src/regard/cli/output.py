@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import sys
 import traceback
 import unicodedata
@@ -176,10 +177,20 @@ class Bar:
             self.shown.start()
 
 
+def _is_piped() -> bool:
+    """Whether another program reads our answers."""
+    with suppress(OSError, ValueError):  # no file at all
+        return stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    return False
+
+
 @contextmanager
 def bar(label: str, total: Callable[[], int] | None, done: int = 0) -> Iterator[Bar]:
-    """While this lasts, a bar. `total` is asked only if somebody watches; None says that no end is known."""
-    if total is None or not sys.stderr.isatty():
+    """While this lasts, a bar. `total` is asked only if somebody watches; None says that no end is known.
+
+    What reads a pipe (`| head`, `| less`) most likely writes into the same terminal, where a bar is in its way.
+    """
+    if total is None or not sys.stderr.isatty() or _is_piped():
         yield Bar(None, None)
         return
     from rich import progress
