@@ -118,3 +118,18 @@ def test_of_200_sentences(tell, client, way, weights, device):
             answer = compare(tell, predictor, text, to, "--weights", weights, "--device", device)
             if weights == "stored":
                 assert in_the_studio(page, text, to) == answer
+
+
+@pytest.mark.skipif("tagger" not in box.names(), reason="no tagger is in the box")
+def test_a_text_of_many_sentences_is_tagged_as_its_sentences_are():
+    """A line of 2,000 words took seven seconds, and its first sentences had other tags than alone."""
+    model = Predictor.load("tagger", "cpu", looking=True)
+    sentence = "The old man sold his house to a young doctor ."
+    (alone,) = model.predict(sentence)
+    fits, long = " ".join([sentence] * 20), " ".join([sentence] * 60)
+    (whole,) = model.run.task.predict(model.model, [fits], model.decode)
+    assert model.predict(fits)[0].symbols == whole.symbols  # of what fits nothing is cut
+    (cut,) = model.predict(long)
+    assert cut.words == tuple(sentence.split()) * 60
+    assert cut.symbols == alone.symbols * 60
+    assert model.look(long).answer.symbols == cut.symbols

@@ -73,3 +73,28 @@ def test_span_labels_are_judged_by_spans():
     names = [metric.name for metric in task.judge(["O B-LOC O"], ["O B-LOC I-LOC"])]
     assert "F1" in names[0]
     assert names[1:] == ["token accuracy", "exact match"]
+
+
+def test_a_text_longer_than_any_learned_is_cut_between_sentences():
+    task = letters()
+    three = "she works . he sleeps . they sing ."
+    assert task.cut(three, 99) == [three]
+    parts = task.cut(three, 16)
+    assert [words_of(part)[-1] for part in parts] == [".", ".", "."]
+    assert [word for part in parts for word in words_of(part)] == words_of(three)
+    assert [task.count(part) for part in task.cut(three, 20)] == [18, 9]
+    row = "( ( ) ( ( ) ) ) " * 9  # what a bracket is may depend on all before it
+    assert task.cut(row, 16) == [row]
+    assert [words_of(part) for part in task.cut(f"{row}. ) ( .", 16)] == [
+        [*words_of(row), "."],
+        [")", "(", "."],
+    ]
+
+
+@given(st.lists(st.sampled_from(["she", "works", ".", "?", "I"])), st.integers(1, 20))
+def test_nothing_is_lost_where_it_is_cut(said, most):
+    task = letters()
+    text = " ".join(said)
+    parts = task.cut(text, most)
+    assert [word for part in parts for word in words_of(part)] == said
+    assert all("." in part or "?" in part for part in parts[:-1])

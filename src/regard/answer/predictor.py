@@ -190,8 +190,14 @@ class Predictor(Verbs):
             what = f"there are {len(numbers):,} numbers for {len(questions):,} texts"
             raise UsageError(what, "numbers", "give one number a text, or leave them out")
         if to is None and not split:
-            read = self.fitting(questions, truncate=truncate)
-            return self._answers(read, settings, numbers, advance)
+            cut = [self.learned.cut(one, self.run.settings.batch.max_length) for one in questions]
+            read = self.fitting([part for parts in cut for part in parts], truncate=truncate)
+            if len(read) == len(cut):
+                return self._answers(read, settings, numbers, advance)
+            answers = iter(self._answers(read, settings, range(len(read)), None))
+            if advance is not None:
+                advance(len(cut))
+            return [self.learned.joined([next(answers) for _ in parts]) for parts in cut]
         return self._sentences().answer(
             questions, numbers, to, lambda some, own: self._answers(some, settings, own, advance)
         )

@@ -142,6 +142,11 @@ def _seen(
     truncate: bool,
     answer: Prediction | None,
 ) -> Trace:
+    if (
+        answer is None
+        and len(predictor.learned.cut(text, predictor.run.settings.batch.max_length)) > 1
+    ):
+        (answer,) = predictor.predict([text])  # what `tag` prints; its map is of the whole text
     (read,) = predictor.fitting([text], truncate=truncate)
     task, name = predictor.run.task, predictor.run.folder.name
     own = predictor.room.bounded(settings, task, read, len(prefix))

@@ -188,7 +188,7 @@ def _is_piped() -> bool:
 def bar(label: str, total: Callable[[], int] | None, done: int = 0) -> Iterator[Bar]:
     """While this lasts, a bar. `total` is asked only if somebody watches; None says that no end is known.
 
-    What reads a pipe (`| head`, `| less`) most likely writes into the same terminal, where a bar is in its way.
+    What reads a pipe (`| head`, `| less`) writes into the same terminal, as a rule: a bar is in its way.
     """
     if total is None or not sys.stderr.isatty() or _is_piped():
         yield Bar(None, None)

@@ -40,6 +40,7 @@ from regard.text.languages import doubt
 from regard.text.words import words_of
 
 SHOWN = 5  # labels in a sentence
+_ENDS = frozenset(".!?…。؟")  # words that end a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +197,37 @@ class Tag(Labelling):
         values = tuple(best.tolist())
         return Prediction(
             " ".join(tags), sum(values), tags, tuple(ids.tolist()), values, words=tuple(words)
+        )
+
+    def cut(self, text: str, most: int) -> list[str]:
+        """Behind the ends of sentences, and nowhere else: a row of other symbols may depend on all of it."""
+        if len(text.encode()) < most:  # no more pieces than bytes
+            return [text]
+        words = words_of(text)
+        sizes = np.diff([*self.pieces(words)[1], self.count(text)])
+        begins, last, size = [0], 0, 0
+        for place, (word, own) in enumerate(zip(words, sizes, strict=True)):
+            if size + own > most and last > begins[-1]:
+                begins.append(last)
+                size = int(sizes[last:place].sum())
+            size += int(own)
+            last = place + 1 if word in _ENDS else last
+        if len(begins) == 1:
+            return [text]
+        spans = zip(begins, [*begins[1:], len(words)], strict=True)
+        return ["\t".join(("", *words[begin:end])) for begin, end in spans]
+
+    def joined(self, answers: Sequence[Prediction]) -> Prediction:
+        """The tags of all sentences."""
+        if len(answers) == 1:
+            return answers[0]
+        return Prediction(
+            " ".join(one.text for one in answers),
+            sum(one.score for one in answers),
+            tuple(chain.from_iterable(one.symbols for one in answers)),
+            tuple(chain.from_iterable(one.ids for one in answers)),
+            tuple(chain.from_iterable(one.log_probabilities for one in answers)),
+            words=tuple(chain.from_iterable(one.words for one in answers)),
         )
 
     def encode(self, text: str) -> np.ndarray:

@@ -323,6 +323,15 @@ class Task(ABC):
         """One question or several, given in Python."""
         return [self.checked(one) for one in listed(questions)]
 
+    def cut(self, text: str, most: int) -> list[str]:  # noqa: ARG002
+        """A text that is longer than any that was learned from, as several; most tasks read it as a whole."""
+        return [text]
+
+    def joined(self, answers: Sequence[Prediction]) -> Prediction:
+        """The answer to a text from those to what it was cut into."""
+        (answer,) = answers
+        return answer
+
     @abstractmethod
     def encode(self, text: str) -> Read:
         """A question as the model reads it; of several sources, each by its name."""
