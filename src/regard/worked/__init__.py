@@ -6,6 +6,7 @@
 Each is worked out by the library's own classes. `EXAMPLES` lists them in the lectures' order.
 """
 
+from regard.worked.answers_with_a_form import pointed_tour, tree_in_brackets
 from regard.worked.attention_by_hand import (
     painted_masks,
     score_functions,
@@ -82,6 +83,8 @@ EXAMPLES: dict[str, Example] = {
     "picture-attention": Example("Attention over a picture", ("L83",), picture_attention),
     "listen-attend-spell": Example("Listen, attend and spell", ("L83",), listen_attend_spell),
     "copy-or-generate": Example("A word copied or generated", ("L82",), copy_or_generate),
+    "pointed-tour": Example("A round trip, pointed out", ("L81",), pointed_tour),
+    "tree-in-brackets": Example("A tree as a row of brackets", ("L95",), tree_in_brackets),
     "summary-word": Example("A word of a summary", ("L84",), summary_word),
     "sentinel-mixture": Example("Pointing at an earlier word, or not", ("L83",), sentinel_mixture),
 }
@@ -105,6 +108,7 @@ __all__ = [
     "painted_masks",
     "parameter_count",
     "picture_attention",
+    "pointed_tour",
     "position_periods",
     "position_picture",
     "position_places",
@@ -119,6 +123,7 @@ __all__ = [
     "soft_table",
     "summary_word",
     "tape_reading",
+    "tree_in_brackets",
     "two_heads",
     "word_order",
     "word_orders",
