@@ -101,6 +101,20 @@ it("draws a sound over seconds, each bar as high as its weight", () => {
   expect(marks.map(({ text }) => text)).toContain("1.50 s");
 });
 
+it("draws the whole of a sound whose length is known, and each bar about its moment", () => {
+  const sound = axis(
+    { kind: "times", seconds: [0.5, 1.5], waveform: [], spectrogram: "", sound: "", until: 2 },
+    2,
+  );
+  const marks = flat(placesDrawing(sound, [0.5, 0.5])!.marks);
+  const bars = marks.filter(({ at }) => at["fill"] === "var(--accent)").map(({ at }) => at);
+  const middle = Number(bars[1]!["x"]);
+  expect(Number(bars[0]!["x"])).toBe(0);
+  expect(Number(bars[0]!["width"])).toBeCloseTo(middle - 1);
+  const names = marks.flatMap(({ text }) => (text?.endsWith(" s") ? [text] : []));
+  expect([names[0], names.at(-1)]).toEqual(["0.00 s", "2.00 s"]);
+});
+
 it("puts items where their numbers are, named by their positions, the stop sign left out", () => {
   const items = axis({ kind: "items", points: [[], [0, 0], [1, 1]] }, 3);
   const marks = flat(placesDrawing(items, [0.5, 0.1, 0.4])!.marks);

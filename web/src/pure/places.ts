@@ -170,8 +170,9 @@ function gridDrawing(axis: GridAxis, weights: ArrayLike<number>, how: How): Draw
   return { width, height, marks };
 }
 
-/** From the first moment to the end of the last. */
-export function spanOf({ seconds }: TimesAxis): readonly [from: number, to: number] {
+/** The whole sound; where it is not known how long it is, from the first moment to the end of the last. */
+export function spanOf({ seconds, until }: TimesAxis): readonly [from: number, to: number] {
+  if (until > 0) return [0, until];
   const step = seconds.length > 1 ? seconds.at(-1)! - seconds.at(-2)! : 1;
   return [seconds[0] ?? 0, (seconds.at(-1) ?? 0) + Math.max(step, 1e-3)];
 }
@@ -185,10 +186,13 @@ function soundDrawing(axis: TimesAxis, weights: ArrayLike<number>): Drawing {
   const x = (moment: number): number => ((moment - from) / (to - from)) * WIDE;
   const marks: Mark[] = [];
   const most = Math.max(weights[strongest(weights)] ?? 0, 1e-9);
-  const width = Math.max(1, WIDE / seconds.length - 1);
+  const step = seconds.length > 1 ? seconds[1]! - seconds[0]! : to - from;
   seconds.forEach((moment, at) => {
     const high = ((weights[at] ?? 0) / most) * tall;
-    if (high > 0.2) marks.push(box(x(moment), tall - high, width, high, ink("accent")));
+    const begin = axis.until > 0 ? moment - step / 2 : moment; // a moment is the middle of what was heard
+    const [left, right] = [Math.max(0, x(begin)), Math.min(WIDE, x(begin + step))];
+    const width = Math.max(1, right - left - 1);
+    if (high > 0.2) marks.push(box(left, tall - high, width, high, ink("accent")));
   });
   marks.push(line(0, tall, WIDE, tall, ink("line")));
   const top = tall + (loud ? 6 : 0);
