@@ -48,7 +48,7 @@ def rows():
 SECTIONS = {title: [line for name, _, lines in rows() for line in lines if name == title]
             for title, *_ in rows()}  # fmt: skip
 # Many seconds by themselves, and with tests of their own: typed only with the slow tests.
-LONG = ("regard bench", "regard heads", "regard senses", "regard prune")
+LONG = ("regard bench", "regard heads", "regard senses")
 
 
 def type_in(lines, more):
