@@ -118,13 +118,20 @@ COVERAGE = {
 }
 
 
+# Behind the list of the first lectures: what a lesson of ours works out.
+BEYOND = {
+    "L97": "test_without_labels.py::test_what_lies_across_the_passage_is_lost",
+    "L101": "test_without_labels.py::test_the_place_of_a_hidden_word_is_worked_out_from_the_others",
+}
+
+
 def test_no_item_is_missing():
     assert list(COVERAGE) == [f"L{number}" for number in range(1, LAST + 1)]
 
 
-@pytest.mark.parametrize("item", COVERAGE)
+@pytest.mark.parametrize("item", COVERAGE | BEYOND)
 def test_the_test_exists_and_names_the_item(item):
-    match COVERAGE[item]:
+    match (COVERAGE | BEYOND)[item]:
         case Later(waits_for=reason):
             assert reason
         case place:
@@ -135,7 +142,7 @@ def test_the_test_exists_and_names_the_item(item):
 def test_every_item_of_an_example_is_tested():
     for example in EXAMPLES.values():
         for item in example.lectures:
-            assert isinstance(COVERAGE[item], str), f"{item}: {example.title}"
+            assert isinstance((COVERAGE | BEYOND)[item], str), f"{item}: {example.title}"
 
 
 def items_of(path, name):

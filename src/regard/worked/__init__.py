@@ -35,6 +35,7 @@ from regard.worked.six_words import beam_of_two, six_word_loss
 from regard.worked.summarising import copy_or_generate, summary_word
 from regard.worked.through_time import backpropagation
 from regard.worked.walk import decoder_step
+from regard.worked.without_labels import hidden_word, narrow_passage
 from regard.worked.word_orders import word_orders
 from regard.worked.worked_example import Example, Slip, Step, Worked
 
@@ -85,6 +86,8 @@ EXAMPLES: dict[str, Example] = {
     "copy-or-generate": Example("A word copied or generated", ("L82",), copy_or_generate),
     "pointed-tour": Example("A round trip, pointed out", ("L81",), pointed_tour),
     "tree-in-brackets": Example("A tree as a row of brackets", ("L95",), tree_in_brackets),
+    "narrow-passage": Example("A narrow passage", ("L16", "L97"), narrow_passage),
+    "hidden-word": Example("A hidden word", ("L101",), hidden_word),
     "summary-word": Example("A word of a summary", ("L84",), summary_word),
     "sentinel-mixture": Example("Pointing at an earlier word, or not", ("L83",), sentinel_mixture),
 }
@@ -103,7 +106,9 @@ __all__ = [
     "flying_arrows",
     "hard_choice",
     "headline_results",
+    "hidden_word",
     "listen_attend_spell",
+    "narrow_passage",
     "one_block",
     "painted_masks",
     "parameter_count",
