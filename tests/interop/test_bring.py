@@ -212,6 +212,18 @@ def test_a_folder_is_opened_and_looked_into(tmp_path, capsys):
         Brought.open(folder)
 
 
+def test_a_vocabulary_that_needs_another_library_names_it(tmp_path, monkeypatch):
+    """It said that a Marian configuration is unknown, and to save the folder once more."""
+    kit.made("marian")[0].save_pretrained(tmp_path)
+    (tmp_path / "source.spm").write_bytes(b"")
+    monkeypatch.setattr("regard.interop.bring.find_spec", lambda _: None)
+    with pytest.raises(
+        ModelFileError, match="source.spm is read by the library sentencepiece"
+    ) as e:
+        Brought.open(tmp_path)
+    assert "regard[hf]" in e.value.remedy
+
+
 def test_the_calls_of_bertviz(tmp_path):
     model, _, _ = kit.made("bert", "eager")
     tokenizer = word_pieces()

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, final
 
@@ -304,11 +305,12 @@ def check_folder(folder: str | Path) -> None:
 
 def _unopened(folder: Path, fault: Exception) -> ModelFileError:
     what = " ".join(str(fault).split())[:300]
-    return ModelFileError(
-        f"transformers cannot open this folder: {what}",
-        where=str(folder),
-        remedy="it needs config.json, the weights and the tokenizer, as save_pretrained writes them",
-    )
+    remedy = "it needs config.json, the weights and the tokenizer, as save_pretrained writes them"
+    pieces = next((one for end in ("*.spm", "*.model") for one in folder.glob(end)), None)
+    if pieces is not None and find_spec("sentencepiece") is None:
+        what = f"{pieces.name} is read by the library sentencepiece, which is not installed"
+        remedy = "pip install 'regard[hf]'"
+    return ModelFileError(f"transformers cannot open this folder: {what}", str(folder), remedy)
 
 
 def refuse_other_input(kind: Any, where: str) -> None:
