@@ -139,3 +139,20 @@ def test_a_missing_library_names_its_extra(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="needs the library onnx") as caught:
         exporting.export(run, "onnx", tmp_path / "out")
     assert "regard[export]" in caught.value.remedy
+
+
+def test_a_search_takes_no_step_behind_the_last_symbol(monkeypatch):
+    """Of a language model with 47 learned positions it asked for the 48th, and failed."""
+    from regard.interop.onnx_session import Opened
+
+    steps = []
+
+    def step(_, tokens, *_rest):
+        steps.append(tokens.shape[1])
+        return {"logits": np.eye(9)[None, [5]]}
+
+    monkeypatch.setattr(Opened, "step", step)
+    opened = object.__new__(Opened)
+    opened.reads, opened.writes = False, True
+    assert opened.answer([7, 8], 3) == [5, 5, 5]
+    assert steps == [3, 1, 1]

@@ -72,7 +72,7 @@ class Opened:
         ids: list[int] = []
         while len(ids) < most:
             ids.append(int(outputs["logits"][0, -1].argmax()))
-            if ids[-1] == END:
+            if ids[-1] == END or len(ids) == most:  # the table of positions may end here
                 break
             outputs = self.step(np.array([ids[-1:]], np.int64), outputs, known)
         return ids
