@@ -46,6 +46,7 @@ def test_a_readers_own_numbers(client):
         ("rnn-step", {"x": [1.0, 2.0, 3.0]}),
         ("six-word-loss", {"vocabulary": ["x" * 81]}),
         ("fading-gradient", {"distances": [True]}),
+        ("tree-in-brackets", {"tree": "(S " * 1000}),
     ],
     ids=str,
 )

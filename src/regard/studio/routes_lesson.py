@@ -80,7 +80,7 @@ def _check(name: str, value: Any, usual: Any) -> int:
             return _fits(name, value, most)
         case float(), int() | float() if not isinstance(value, bool):
             return _fits(name, value, LARGEST)
-        case str(), str() if len(value) <= LONGEST_WORD:
+        case str(), str() if len(value) <= max(LONGEST_WORD, 2 * len(usual)):
             return 1
         case list(), list():
             _fits(name, len(value), max(ROOM, 2 * len(usual)))
