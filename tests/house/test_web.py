@@ -3,6 +3,7 @@
 import re
 
 from regard.tasks.names import LEARNS_FROM
+from regard.worked import EXAMPLES
 from tests.house.schema import TYPES, types
 from tests.house.tree import ROOT
 
@@ -27,3 +28,9 @@ def test_no_view_names_a_task():
         for match in named.finditer(path.read_text("utf-8"))
     }
     assert not found
+
+
+def test_every_lesson_has_a_picture():
+    painted = (ROOT / "web" / "src" / "pure" / "picture.ts").read_text("utf-8")
+    painters = set(re.findall(r'^  "?([a-z-]+)"?: \(', painted, re.MULTILINE))
+    assert set(EXAMPLES) == painters

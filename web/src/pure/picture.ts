@@ -222,6 +222,67 @@ const PAINTERS: Readonly<Record<string, Painter>> = {
       width,
     ),
   ],
+  "position-places": (of, width) => {
+    const places = ["without positions", "added to the input", "added in the heads"];
+    return [
+      barsDrawing({
+        title: `What ${of(places[0]!).rows[0]} looks at, by where positions are added`,
+        width,
+        groups: of(places[0]!).columns,
+        series: places.map((name) => ({ name, values: grid(of(name).value)[0]!.map(Number) })),
+      }),
+    ];
+  },
+  "one-block": (of, width) => [
+    beside(
+      "One word on its way through a block",
+      [
+        ["word", of("word")],
+        ["with what attention read", of("sum")],
+        ["normed", of("norm")],
+        ["out of the block", of("out")],
+      ],
+      width,
+    ),
+  ],
+  "pointed-tour": (_, width, { steps }) => {
+    const pointed = steps.filter(({ name }) => name.startsWith("weights from "));
+    return [
+      barsDrawing({
+        title: "Where each step of the tour points",
+        width,
+        groups: pointed[0]!.columns,
+        series: pointed.map((stage) => ({
+          name: stage.name.replace("weights ", ""),
+          values: row(stage),
+        })),
+      }),
+    ];
+  },
+  "tree-in-brackets": (of, width) => [
+    groups(
+      "Constituents that are right, that were said, and that were wanted",
+      of("counts"),
+      width,
+    ),
+  ],
+  "narrow-passage": (of, width) => [
+    barsDrawing({
+      title: "The error of the words before and behind the passage",
+      width,
+      groups: ["error going in", "error coming out"],
+      series: [
+        {
+          name: "mean squared distance",
+          values: ["error going in", "error coming out"].map((name) => row(of(name))[0]!),
+        },
+      ],
+    }),
+  ],
+  "hidden-word": (of, width) => [
+    groups("What the hidden place looks at", of("weights"), width),
+    groups("The probability of each word in its place", of("probabilities"), width),
+  ],
   "flying-arrows": (of, width) => [groups("What flying looks at", of("weights"), width)],
   "decoder-step": (of, width) => [
     groups("Where the new state looks", of("weights"), width),
