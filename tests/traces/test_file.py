@@ -130,37 +130,26 @@ def without_ribbons(old):
         del site["features"]
 
 
-def test_version_3_is_still_read(tmp_path):
-    """Its steps did not say where in the source they stand."""
-    document, arrays = parts()
-    old = json.loads(json.dumps(document))
-    old["version"] = 3
-    without_places(old)
-    path = tmp_path / "old.npz"
-    path.write_bytes(trace_file.packed(old, arrays))
-    assert Trace.load(path).describe() == document
-
-
-def test_version_2_is_still_read(tmp_path):
-    """It had no ribbons, and no score that notices more than query and key."""
-    document, arrays = parts()
-    old = json.loads(json.dumps(document))
-    old["version"] = 2
-    without_ribbons(old)
-    path = tmp_path / "old.npz"
-    path.write_bytes(trace_file.packed(old, arrays))
-    assert Trace.load(path).describe() == document
-
-
-def test_version_1_is_still_read(tmp_path):
-    """Its axes were tokens without a kind."""
-    document, arrays = parts()
-    old = json.loads(json.dumps(document))
-    old["version"] = 1
+def without_kinds(old):
     del old["answer"]["words"]
     for axis in old["axes"].values():
         del axis["kind"]
-    without_ribbons(old)
+
+
+@pytest.mark.parametrize(
+    ("version", "lacks"),
+    [
+        (3, [without_places]),  # steps did not say where in the source they stand
+        (2, [without_ribbons]),  # nor was there a score that notices more than query and key
+        (1, [without_kinds, without_ribbons]),  # axes were tokens, without a kind
+    ],
+)
+def test_an_older_version_is_still_read(version, lacks, tmp_path):
+    document, arrays = parts()
+    old = json.loads(json.dumps(document))
+    old["version"] = version
+    for take in lacks:
+        take(old)
     path = tmp_path / "old.npz"
     path.write_bytes(trace_file.packed(old, arrays))
     assert Trace.load(path).describe() == document
